@@ -1,0 +1,286 @@
+"""Images from files and arrays, always as 8-bit grey: converted by a stated rule or refused, never guessed.
+
+The rules:
+
+===================================  =====================================================================
+8-bit grey                           as it is
+black and white (1 bit)              0 and 255
+palette and 8-bit colour             luma of ITU-R BT.601, (299 R + 587 G + 114 B) / 1000, rounded
+alpha                                dropped where every pixel is opaque, refused otherwise
+16-bit grey                          v / 257, rounded (0..65535 onto 0..255)
+16-bit colour, float, CMYK, Lab      refused
+several pictures in a file           refused
+EXIF orientation                     applied, so that the image is judged as viewers show it
+===================================  =====================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")
+"""Formats whose bit depth is known after opening, so that nothing is cut to 8 bits unseen."""
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif", ".pgm", ".ppm")
+"""Names that count as images in a folder."""
+
+TIFF_DEFAULTS = ((258, 1), (262, 1), (339, 1))
+"""Tags BitsPerSample, PhotometricInterpretation, SampleFormat, and what holds where they are missing."""
+
+SAVE_AS_GREY = "save it as 8-bit grey PNG"
+
+
+class ImageError(ValueError):
+    """An image cannot be used; the message names it and says what to do."""
+
+
+def read_image(path: str | os.PathLike[str]) -> np.ndarray:
+    """Read an image file as 8-bit grey, by the rules of this module.
+
+    Parameters
+    ----------
+    path : str or path
+        PNG, JPEG, TIFF, BMP, WebP, GIF or PGM/PPM.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w)
+
+    Raises
+    ------
+    ImageError
+        The file is missing, damaged, no image, or of a kind that the rules refuse.
+    """
+    _check_file(Path(path))
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path, formats=FORMATS) as picture:
+                _check_kind(picture, path)
+                picture.load()
+                return _grey(picture, path)
+    except ImageError:
+        raise
+    except Image.UnidentifiedImageError:
+        raise ImageError(
+            f"{path}: not an image that can be read; use PNG, JPEG, TIFF, BMP, WebP or PGM"
+        ) from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise ImageError(
+            f"{path}: more than {Image.MAX_IMAGE_PIXELS} pixels, which may be a decompression bomb; "
+            "cut or shrink the image first"
+        ) from None
+    except Exception as error:  # decoders of damaged files raise OSError, SyntaxError, struct.error and more
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ImageError(f"{path}: damaged or truncated ({reason}); copy or export the file again") from None
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is not a file with something in it."""
+    try:
+        if path.is_dir():
+            raise ImageError(f"{path}: is a folder; name an image file")
+        if not path.exists():
+            raise ImageError(f"{path}: no such file; check the name")
+        if not path.is_file():
+            raise ImageError(f"{path}: not an ordinary file; name an image file")
+        if path.stat().st_size == 0:
+            raise ImageError(f"{path}: empty file (0 bytes); copy or export it again")
+        with path.open("rb"):
+            pass
+    except ImageError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ImageError(f"{path}: cannot be read ({reason}); check name and permissions") from None
+
+
+def _check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
+    """Refuse, before any pixel is decoded, what would lose information."""
+    frames = getattr(picture, "n_frames", 1)
+    if frames > 1:
+        raise ImageError(f"{path}: holds {frames} pictures; save the one to be judged as a file of its own")
+    if picture.mode in ("CMYK", "LAB", "HSV", "F", "YCbCr"):
+        name = {"F": "floating point"}.get(picture.mode, picture.mode)
+        raise ImageError(f"{path}: {name} pixels have no agreed grey value; {SAVE_AS_GREY}")
+    depth, grey = _bit_depth(picture, path), picture.mode.startswith("I")
+    if depth > 8 and not grey:
+        raise ImageError(
+            f"{path}: {depth}-bit colour would be cut to 8 bits; {SAVE_AS_GREY} or as 16-bit grey"
+        )
+    if depth not in (1, 2, 4, 8) and not (depth == 16 and grey):
+        raise ImageError(f"{path}: {depth}-bit grey has no agreed range; save it as 8-bit or 16-bit grey")
+
+
+def _bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
+    """Bits per channel as stored in the file, which Pillow's mode does not tell."""
+    if picture.format == "TIFF":
+        return _tiff_depth(picture.tag_v2)  # type: ignore[attr-defined]
+    with open(path, "rb") as file:
+        header = file.read(4096)
+    if picture.format == "PNG":
+        return header[24]  # after signature (8 bytes), chunk length and name (8), width and height (8)
+    if picture.format == "PPM":
+        fields = re.sub(rb"#[^\n]*\n", b" ", header).split(None, 4)
+        return 16 if fields[0] in (b"P2", b"P3", b"P5", b"P6") and int(fields[3]) > 255 else 8
+    return 8
+
+
+def _tiff_depth(tags: Mapping[int, Any]) -> int:
+    """Bits per sample; 32 for the 16-bit kinds that Pillow reads as if they were plain."""
+    bits, photometric, sample_format = (np.ravel(tags.get(tag, default)) for tag, default in TIFF_DEFAULTS)
+    white_is_zero, signed = photometric[0] == 0, sample_format.max() != 1
+    return 32 if bits.max() > 8 and (white_is_zero or signed) else int(bits.max())
+
+
+def _grey(picture: Image, path: object) -> np.ndarray:
+    """Pixels of an opened picture as 8-bit grey, upright."""
+    from PIL import ImageOps
+
+    picture = ImageOps.exif_transpose(picture)
+    if picture.mode.startswith("I"):
+        return as_uint8(np.asarray(picture).astype(np.uint16))
+    if picture.has_transparency_data:
+        picture = picture.convert("RGBA")
+        _check_opaque(np.asarray(picture.getchannel("A")), path)
+    if picture.mode not in ("1", "L"):
+        picture = picture.convert("RGB")
+    # A copy, because the array that Pillow lends is read-only.
+    return np.array(picture.convert("L"))
+
+
+def _check_opaque(alpha: np.ndarray, name: object) -> None:
+    if alpha.min() < 255:
+        raise ImageError(
+            f"{name}: has transparent pixels, whose grey value depends on the background; flatten it"
+        )
+
+
+def as_uint8(image: np.ndarray, name: str = "image") -> np.ndarray:
+    """Turn an array into an 8-bit grey image by the same rules as files.
+
+    Parameters
+    ----------
+    image : array of shape (h, w), (h, w, 3) or (h, w, 4)
+        ``uint8`` in 0..255, ``uint16`` in 0..65535, ``bool``, or floats in [0, 1].
+    name : str
+        What errors call the image.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w)
+        The array itself where nothing had to be changed.
+
+    Raises
+    ------
+    ImageError
+        Another shape or dtype, floats outside [0, 1], NaN, or transparent pixels.
+    """
+    image = np.asarray(image)
+    if not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (3, 4))) or image.size == 0:
+        raise ImageError(f"{name}: shape {image.shape}; expected (height, width) or (height, width, 3 or 4)")
+    image = _to_8_bits(image, name)
+    if image.ndim == 2:
+        return image
+    from PIL import Image
+
+    if image.shape[2] == 4:
+        _check_opaque(image[..., 3], name)
+    return np.array(Image.fromarray(np.ascontiguousarray(image[..., :3])).convert("L"))
+
+
+def _to_8_bits(image: np.ndarray, name: str) -> np.ndarray:
+    """Scale by dtype: the range of an integer type, or [0, 1]."""
+    if image.dtype == np.uint8:
+        return image
+    if image.dtype == np.uint16:
+        return ((image.astype(np.uint32) + 128) // 257).astype(np.uint8)
+    if image.dtype == bool:
+        return image.astype(np.uint8) * np.uint8(255)
+    if not np.issubdtype(image.dtype, np.floating):
+        raise ImageError(f"{name}: dtype {image.dtype}; convert it to uint8 (0..255) or uint16 (0..65535)")
+    if not np.isfinite(image).all():
+        raise ImageError(f"{name}: contains NaN or infinity; replace those pixels")
+    if image.min() < 0 or image.max() > 1:
+        raise ImageError(
+            f"{name}: floats {image.min():.6g} to {image.max():.6g}; scale them to [0, 1] or convert to uint8"
+        )
+    return np.rint(image * 255.0).astype(np.uint8)
+
+
+def image_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """List image files: files as given, folders as all images in them by name.
+
+    Hidden files and subfolders are left out. A file that was named is kept even where it is missing or
+    no image: reading it says so.
+
+    Raises
+    ------
+    ImageError
+        A folder has no images or cannot be read.
+    """
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            files.append(path)
+            continue
+        try:
+            entries = sorted(path.iterdir())
+        except OSError as error:
+            raise ImageError(f"{path}: folder cannot be read ({error.strerror}); check permissions") from None
+        found = [
+            p for p in entries if p.suffix.lower() in SUFFIXES and not p.name.startswith(".") and p.is_file()
+        ]
+        if not found:
+            raise ImageError(f"{path}: folder without images; expected files named {', '.join(SUFFIXES)}")
+        files += found
+    return files
+
+
+def check_same_size(reference: np.ndarray, image: np.ndarray, name: str = "image") -> None:
+    """Refuse an image whose size differs from the reference's.
+
+    Raises
+    ------
+    ImageError
+        Naming both sizes; nothing is ever resized silently.
+    """
+    if image.shape != reference.shape:
+        raise ImageError(
+            f"{name}: {_size(image)} pixels, but the reference has {_size(reference)}; "
+            "crop or resize one of them so that pixels correspond"
+        )
+
+
+def check_reference(reference: np.ndarray, block_size: int = 8, name: str = "reference") -> None:
+    """Refuse a reference that has no structure to compare: smaller than a block, or constant.
+
+    Raises
+    ------
+    ImageError
+        With the reason and the remedy.
+    """
+    if min(reference.shape) < block_size:
+        raise ImageError(
+            f"{name}: {_size(reference)} pixels, smaller than a block of {block_size} x {block_size}; "
+            "use a larger image"
+        )
+    if reference.min() == reference.max():
+        raise ImageError(f"{name}: all pixels are {reference.flat[0]}; use a reference with content")
+
+
+def _size(image: np.ndarray) -> str:
+    return f"{image.shape[1]} x {image.shape[0]}"
