@@ -64,7 +64,7 @@ def test_a_very_long_name_still_has_room_for_the_temporary_one(tmp_path):
 def test_an_operating_system_error_names_the_file_and_a_remedy(tmp_path):
     path = tmp_path / ("n" * 300)
     with (
-        pytest.raises(OutputError, match="cannot write .*; choose another place"),
+        pytest.raises(OutputError, match=r"cannot write .*; choose another place"),
         atomic_write(path) as file,
     ):
         file.write(b"x")

@@ -62,11 +62,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         With the reason and the remedy.
     """
     target = Path(os.path.realpath(path))
-    if target.is_dir():
+    if os.path.isdir(target):  # os.path, unlike Path, answers for impossible names too
         raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
-    if target.exists() and not target.is_file():
+    if os.path.exists(target) and not os.path.isfile(target):
         raise OutputError(f"cannot write {path}: it is not an ordinary file; name another one")
-    if not target.parent.is_dir():
+    if not os.path.isdir(target.parent):
         raise OutputError(f"cannot write {path}: there is no folder {target.parent}; create it first")
     if not os.access(target.parent, os.W_OK):
         raise OutputError(
