@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,9 +100,12 @@ def kinds() -> tuple[str, ...]:
     return tuple(_FAMILIES)
 
 
-def apply(
-    image: np.ndarray, kind: str, mse: float, random_state: Any = None, *, stacklevel: int = 2, **options: Any
-) -> np.ndarray:
+def is_two_sided(kind: str) -> bool:
+    """Whether `kind` has two directions (contrast, luminance)."""
+    return _family(kind).two_sided
+
+
+def apply(image: np.ndarray, kind: str, mse: float, random_state: Any = None, **options: Any) -> np.ndarray:
     """Distort `image` to the wanted error and return the 8-bit copy; see :func:`make` for all of its
     properties.
 
@@ -114,7 +117,10 @@ def apply(
     >>> round(distortions.mse(camera, copy))
     100
     """
-    return make(image, kind, mse, random_state, stacklevel=stacklevel + 1, **options).image
+    result = make(image, kind, mse, random_state, **{"warn": False, **options})
+    if options.get("warn", True):
+        warn_of_misses([result], stacklevel=3)
+    return result.image
 
 
 def make(
@@ -126,7 +132,7 @@ def make(
     direction: int | None = None,
     amplify: bool = False,
     reference: np.ndarray | None = None,
-    stacklevel: int = 2,
+    warn: bool = True,
 ) -> Distorted:
     """Distort `image` so that its mean squared error is the wanted one.
 
@@ -149,6 +155,8 @@ def make(
         ``amplified``) instead of stopping there.
     reference : ndarray, optional
         Image against which the error counts when `image` is distorted already: a mixture's second part.
+    warn : bool
+        Whether to warn of an error that could not be reached; ``reached`` of the result tells it too.
 
     Returns
     -------
@@ -182,14 +190,17 @@ def make(
     if best.miss > TOLERANCE and kind == "jpeg" and amplify and best.measured < wanted:
         best, amplified = _amplified(image, target, best, wanted)
     result = Distorted(best.image, kind, best.signed_strength, wanted, best.measured, seed, amplified)
-    if not result.reached:
-        warnings.warn(
-            f"{kind} cannot give this image an MSE of {wanted:g}; "
-            f"the nearest it reaches is {result.measured:.4g}",
-            UnreachableWarning,
-            stacklevel=stacklevel,
-        )
+    if warn:
+        warn_of_misses([result], stacklevel=3)
     return result
+
+
+def warn_of_misses(results: Iterable[Distorted], stacklevel: int = 2) -> None:
+    """Warn once of all results whose error could not be reached, with the nearest that was."""
+    misses = [f"{r.kind} {r.wanted:g} (nearest {r.measured:.4g})" for r in results if not r.reached]
+    if misses:
+        shown = ", ".join(misses[:6]) + (f" and {len(misses) - 6} more" if len(misses) > 6 else "")
+        warnings.warn(f"MSE unreachable on this image: {shown}", UnreachableWarning, stacklevel=stacklevel)
 
 
 def reach(image: np.ndarray, kind: str, random_state: Any = None, *, direction: int | None = None) -> float:
@@ -308,11 +319,7 @@ class _Search:
         if self.miss <= TOLERANCE:
             return
         if self.path(strongest).dtype == np.uint8:
-            # A coder's error does not grow steadily: try strengths near the jump, or all along a path that
-            # falls short.
-            near = 1 + 0.0015 * np.arange(-60, 61)
-            tries = np.geomspace(strongest / 1000, strongest, 48) if jump is None else jump * near
-            self.scan(sorted(tries[tries <= strongest], key=lambda s: abs(s - (jump or 0))))
+            self.walk_discrete(jump, strongest)
             return
         if jump is None:
             return
@@ -349,12 +356,33 @@ class _Search:
                 high, at_high = middle, at_middle
         return (low + high) / 2
 
-    def scan(self, strengths: list[float]) -> None:
-        """Try strengths in turn until one meets the error."""
-        for strength in strengths:
-            self.error(float(strength))
+    def walk_discrete(self, jump: float | None, strongest: float) -> None:
+        """Meet the error on a path of whole steps: near the jump, then on the path's variants.
+
+        A coder's error does not grow steadily; a path that falls short is tried all along its length.
+        """
+        self.scan(np.geomspace(strongest / 1000, strongest, 48) if jump is None else _around(jump))
+        if jump is None:
+            return
+        for variant in getattr(self.path, "variants", lambda wanted: [])(self.wanted):
             if self.miss <= TOLERANCE:
                 return
+            self.path = variant
+            jump = self.bisect(strongest)
+            self.scan(_around(jump or 0.0)[:8])
+
+    def scan(self, strengths: np.ndarray) -> None:
+        """Try strengths in turn until one meets the error."""
+        for strength in strengths:
+            if self.miss <= TOLERANCE:
+                return
+            self.error(float(strength))
+
+
+def _around(strength: float, steps: int = 16) -> np.ndarray:
+    """Strengths ever farther from `strength`, on both sides."""
+    offsets = 0.0015 * np.arange(1, steps + 1)
+    return strength * (1 + np.stack([offsets, -offsets], axis=1).ravel())
 
 
 def _between(low: float, high: float, at_low: float, at_high: float, wanted: float) -> float:
@@ -526,9 +554,41 @@ def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
         return np.asarray(coded)
 
 
+class _Jpeg:
+    """JPEG with the standard table times the strength.
+
+    Qualities are whole numbers; the table they stand for can be scaled finely. At 25.5 every step is 255, the
+    most that 8 bits hold: quality 1, the end of baseline JPEG.
+    """
+
+    def __init__(self, image: np.ndarray, mean_step: float | None = None) -> None:
+        self.levels = image.astype(np.uint8)
+        self.mean_step = mean_step
+
+    def __call__(self, strength: float) -> np.ndarray:
+        if strength <= 0:
+            return self.levels
+        table = strength * STANDARD_TABLE
+        if self.mean_step is not None:
+            table[0, 0] = self.mean_step
+        return code_jpeg(self.levels, table)
+
+    def variants(self, wanted: float) -> list[_Jpeg]:
+        """Paths on which the step of the block means stays, at an error of its own just below the wanted one.
+
+        In smooth images it is this one step that makes the error jump; with it held, the others move it
+        finely.
+        """
+        whole = np.pad(self.levels, [(0, -n % 8) for n in self.levels.shape], mode="edge")
+        rows, cols = (n // 8 for n in whole.shape)
+        means = whole.reshape(rows, 8, cols, 8).mean(axis=(1, 3)) - 128.0
+        steps = np.arange(1, 256)
+        shares = np.array([np.mean((means - step / 8 * np.rint(8 * means / step)) ** 2) for step in steps])
+        below = steps[shares < 0.99 * wanted]
+        nearest_first = below[np.argsort(-shares[below - 1])]
+        return [_Jpeg(self.levels, float(step)) for step in nearest_first[:24:2]]
+
+
 @register("jpeg", strongest=25.5)
 def _jpeg(image: np.ndarray, rng: np.random.Generator) -> Path:
-    # Qualities are whole numbers; the table they stand for can be scaled finely. At 25.5 every step is 255,
-    # the most that 8 bits hold: quality 1, the end of baseline JPEG.
-    levels = image.astype(np.uint8)
-    return lambda strength: code_jpeg(levels, strength * STANDARD_TABLE) if strength > 0 else levels
+    return _Jpeg(image)
