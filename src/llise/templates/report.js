@@ -1,0 +1,321 @@
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const json = (id) => JSON.parse(byId(id).textContent);
+  const manifold = json("manifold");
+  const { images, failures } = json("results");
+  const { labels, names, letters, colours } = manifold;
+  const canvas = byId("canvas"), pen = canvas.getContext("2d");
+  const state = { index: -1, block: null, only: null, order: images.map((_, i) => i), shown: null };
+  // cividis in five stops: readable with every kind of colour vision
+  const CIVIDIS = [[0, 32, 77], [64, 77, 107], [124, 123, 120], [188, 175, 111], [255, 234, 70]];
+  const SEVERITY_MAX = 1000;
+
+  // ---- small helpers ----
+  function element(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key === "style") Object.assign(node.style, value);
+      else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+      else node.setAttribute(key, value);
+    }
+    node.append(...children);
+    return node;
+  }
+  function shape(tag, attributes, title) {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    if (title) {
+      const text = document.createElementNS("http://www.w3.org/2000/svg", "title");
+      text.textContent = title;
+      node.append(text);
+    }
+    return node;
+  }
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const words = (text) => new Uint16Array(bytes(text).buffer); // little-endian, as every browser's host
+  const fixed = (value, digits) => (value === null ? "∞" : value.toFixed(digits));
+  const percent = (value) => `${Math.round(100 * value)} %`;
+  const rounded = (mse) => (mse < 10 ? mse.toFixed(1) : Math.round(mse).toString());
+  const rgb = (code) => [1, 3, 5].map((i) => parseInt(colours[code].slice(i, i + 2), 16));
+  const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+  async function decoded(uri) {
+    const image = new Image();
+    image.src = uri;
+    await image.decode();
+    return image;
+  }
+  const inkOn = (code) => (rgb(code)[0] * 0.299 + rgb(code)[1] * 0.587 + rgb(code)[2] * 0.114 < 100 ? "#fff" : "#000");
+  const kind = (code) => element("span", { class: "kind" },
+    element("span", { class: "swatch", style: { background: colours[code], color: inkOn(code) }, "aria-hidden": "true" }, letters[code]), names[code]);
+  // The folder that all files share says nothing about one of them.
+  const folder = images.map((image) => image.file.slice(0, image.file.lastIndexOf("/") + 1))
+    .reduce((a, b) => (b.startsWith(a) ? a : a.startsWith(b) ? b : ""), images[0]?.file.replace(/[^/]*$/, "") ?? "");
+  const shortName = (file) => file.slice(folder.length);
+  const breakable = (name) => name.split(/(?<=[_\-/ ])/).flatMap((part) => [part, document.createElement("wbr")]);
+  // Opacity grows with the logarithm of the MSE: 5 is faint, 1000 is full.
+  const strength = (mse) => clamp(Math.log1p(mse / 5) / Math.log1p(SEVERITY_MAX / 5), 0.08, 1);
+
+  // ---- summary ----
+  const value = (i, key) => (key === "verdict" ? images[i].verdict.map((c) => names[c]).join(" + ") : images[i][key] ?? Infinity);
+  function fillRows() {
+    byId("rows").replaceChildren(...state.order.map((i) => {
+      const image = images[i];
+      const row = element("tr", { "data-index": i, onclick: () => open(i) },
+        element("td", { class: "thumb" }, element("img", { src: image.thumb, alt: "" })),
+        element("td", {}, element("button", { type: "button", class: "open", title: image.file }, ...breakable(shortName(image.file)))),
+        element("td", {}, ...image.verdict.map(kind)),
+        element("td", { class: "number minor" }, percent(image.confidence)),
+        element("td", { class: "number minor" }, rounded(image.mse)),
+        element("td", { class: "number" }, fixed(image.psnr, 1)),
+        element("td", { class: "number" }, fixed(image.ssim, 3)));
+      if (i === state.index) row.setAttribute("aria-current", "true");
+      return row;
+    }));
+  }
+  function sortBy(button) {
+    const head = button.closest("th"), key = button.dataset.key;
+    const direction = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+    document.querySelectorAll("th[aria-sort]").forEach((th) => th.setAttribute("aria-sort", "none"));
+    head.setAttribute("aria-sort", direction);
+    const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b, undefined, { numeric: true }) : a < b ? -1 : a > b ? 1 : 0);
+    const sign = direction === "ascending" ? 1 : -1;
+    state.order.sort((i, j) => sign * compare(value(i, key), value(j, key)) || i - j);
+    fillRows();
+    markSteps();
+  }
+
+  // ---- one image ----
+  async function open(index) {
+    if (index === state.index) return;
+    state.index = index;
+    history.replaceState(null, "", `#${index + 1}`);
+    fillRows();
+    markSteps();
+    const stored = json(`image-${index}`);
+    const [picture, ssim, reference] = await Promise.all([decoded(stored.picture), decoded(stored.ssim), referencePicture]);
+    if (state.index !== index) return; // another image was opened meanwhile
+    state.shown = {
+      ...stored, picture, reference, ssimLayer: ssimLayer(ssim), ssimValues: pixels(ssim),
+      labels: bytes(stored.labels), severity: words(stored.severity), nearest: words(stored.nearest),
+    };
+    state.only = null;
+    state.block = worstBlock();
+    fillDetail(images[index]);
+    byId("detail").hidden = false;
+    render();
+    document.body.dataset.shown = index;
+  }
+  function worstBlock() {
+    const { severity, cols } = state.shown;
+    const at = severity.indexOf(severity.reduce((a, b) => Math.max(a, b), 0));
+    return [Math.floor(at / cols), at % cols];
+  }
+  function markSteps() {
+    const at = state.order.indexOf(state.index);
+    byId("previous").disabled = at <= 0;
+    byId("next").disabled = at >= state.order.length - 1;
+  }
+  function step(by) {
+    const index = state.order[state.order.indexOf(state.index) + by];
+    if (index !== undefined) open(index);
+  }
+  function fillDetail(image) {
+    byId("file").textContent = image.file;
+    byId("verdict").textContent = image.sentence;
+    byId("votes").replaceChildren(...image.shares.map((share, code) => element("li", {},
+      element("button", { type: "button", "aria-pressed": "false", "data-code": code, onclick: () => isolate(code) }, kind(code),
+        element("span", { class: "bar" }, element("i", { style: { width: `${100 * share}%`, background: colours[code] } })),
+        element("span", { class: "number" }, percent(share))))));
+    const measure = (name, text) => [element("div", {}, element("dt", {}, name), element("dd", {}, text))];
+    byId("measures").replaceChildren(
+      ...image.severity.flatMap(([code, mse]) => measure(`${names[code]}, MSE`, rounded(mse))),
+      ...measure("Confidence", percent(image.confidence)), ...measure("MSE", rounded(image.mse)),
+      ...measure("PSNR", image.psnr === null ? "∞" : `${fixed(image.psnr, 2)} dB`), ...measure("SSIM", fixed(image.ssim, 4)));
+    fillMap();
+  }
+  function isolate(code) {
+    state.only = state.only === code ? null : code;
+    byId("votes").querySelectorAll("button").forEach((b) => b.setAttribute("aria-pressed", String(Number(b.dataset.code) === state.only)));
+    render();
+  }
+
+  // ---- picture and overlay ----
+  const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
+  function blank(width, height) {
+    const layer = document.createElement("canvas");
+    layer.width = width;
+    layer.height = height;
+    return layer;
+  }
+  function pixels(image) {
+    const layer = blank(image.naturalWidth, image.naturalHeight), ink = layer.getContext("2d", { willReadFrequently: true });
+    ink.drawImage(image, 0, 0);
+    return ink.getImageData(0, 0, layer.width, layer.height);
+  }
+  function ssimLayer(image) {
+    const data = pixels(image), layer = blank(data.width, data.height);
+    for (let i = 0; i < data.data.length; i += 4) {
+      const at = (data.data[i] / 255) * (CIVIDIS.length - 1), low = Math.min(Math.floor(at), CIVIDIS.length - 2);
+      for (let c = 0; c < 3; c++) data.data[i + c] = CIVIDIS[low][c] + (at - low) * (CIVIDIS[low + 1][c] - CIVIDIS[low][c]);
+    }
+    layer.getContext("2d").putImageData(data, 0, 0);
+    return layer;
+  }
+  function kindsLayer() {
+    const { rows, cols, labels: codes, severity } = state.shown, layer = blank(cols, rows), data = new ImageData(cols, rows);
+    codes.forEach((code, i) => {
+      if (state.only !== null && code !== state.only) return;
+      data.data.set([...rgb(code), 255 * strength(severity[i] / 10)], 4 * i);
+    });
+    layer.getContext("2d").putImageData(data, 0, 0);
+    return layer;
+  }
+  function render() {
+    const [height, width] = manifold.size, shown = state.shown;
+    const zoom = Math.max(1, Math.ceil(512 / Math.max(width, height)));
+    const scale = zoom * (shown.picture.naturalWidth / width), side = manifold.blockSize * scale;
+    canvas.width = shown.picture.naturalWidth * zoom;
+    canvas.height = shown.picture.naturalHeight * zoom;
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(chosen("picture") === "copy" ? shown.picture : shown.reference, 0, 0, canvas.width, canvas.height);
+    const overlay = chosen("overlay");
+    pen.globalAlpha = byId("opacity").value / 100;
+    // Blocks at the right and lower edge may reach beyond the picture: the canvas crops them.
+    if (overlay === "kinds") pen.drawImage(kindsLayer(), 0, 0, shown.cols * side, shown.rows * side);
+    if (overlay === "ssim") pen.drawImage(shown.ssimLayer, 0, 0, canvas.width, canvas.height);
+    pen.globalAlpha = 1;
+    const [row, col] = state.block, line = Math.max(2, canvas.width / 300);
+    pen.lineWidth = 2 * line;
+    pen.strokeStyle = "#000";
+    pen.strokeRect(col * side, row * side, side, side);
+    pen.lineWidth = line;
+    pen.strokeStyle = "#fff";
+    pen.strokeRect(col * side, row * side, side, side);
+    fillScale(overlay);
+    fillBlock();
+  }
+  function fillScale(overlay) {
+    const ramp = (stops) => element("i", { style: { background: `linear-gradient(90deg, ${stops.join(",")})` } });
+    const content = {
+      kinds: () => ["Colour: kind (see votes). Opacity: MSE 0", ramp([0, 20, 100, 300, 1000].map((mse) => `rgba(127,127,127,${strength(mse)})`)), "1000"],
+      ssim: () => ["SSIM 0, different", ramp(CIVIDIS.map((c) => `rgb(${c})`)), "1, same"],
+      off: () => [],
+    };
+    byId("scale").replaceChildren(...content[overlay]());
+  }
+
+  // ---- block under the pointer ----
+  function fillBlock() {
+    const shown = state.shown, [row, col] = state.block, at = row * shown.cols + col, size = manifold.blockSize;
+    const [height, width] = manifold.size, x = col * size, y = row * size;
+    const data = shown.ssimValues, sx = data.width / width, sy = data.height / height;
+    const centre = [Math.min(x + size / 2, width - 1), Math.min(y + size / 2, height - 1)];
+    const ssim = data.data[4 * (Math.floor(centre[1] * sy) * data.width + Math.floor(centre[0] * sx))] / 255;
+    const near = Array.from(shown.nearest.slice(at * shown.m, (at + 1) * shown.m));
+    byId("block").replaceChildren(
+      element("strong", {}, kind(shown.labels[at])),
+      `MSE about ${rounded(shown.severity[at] / 10)}, local SSIM ${ssim.toFixed(2)}`,
+      element("div", { class: "quiet small" }, `row ${row + 1}, column ${col + 1}; pixels ${x}–${Math.min(x + size, width) - 1} across, ${y}–${Math.min(y + size, height) - 1} down`),
+      element("div", { class: "small" }, "Nearest training blocks:"),
+      element("ol", { class: "small" }, ...near.map((i) => element("li", {}, kind(manifold.training.labels[i]), manifold.training.labels[i] ? `, MSE ${rounded(manifold.training.mse[i])}` : ""))));
+    for (const [id, image] of [["patch-copy", shown.picture], ["patch-reference", shown.reference]]) {
+      const patch = byId(id), ink = patch.getContext("2d"), unit = patch.width / 3, k = image.naturalWidth / width;
+      ink.imageSmoothingEnabled = false;
+      ink.fillStyle = "#808080";
+      ink.fillRect(0, 0, patch.width, patch.height);
+      ink.drawImage(image, (x - size) * k, (y - size) * k, 3 * size * k, 3 * size * k, 0, 0, patch.width, patch.height);
+      ink.strokeStyle = "#000";
+      ink.strokeRect(unit - 1.5, unit - 1.5, unit + 3, unit + 3);
+      ink.strokeStyle = "#fff";
+      ink.strokeRect(unit - 0.5, unit - 0.5, unit + 1, unit + 1);
+    }
+    byId("map").querySelectorAll(".near").forEach((node) => node.remove());
+    for (const i of new Set(near)) {
+      const [cx, cy] = place(manifold.training.positions[i]);
+      byId("map").append(shape("circle", { cx, cy, r: 7.5, class: "near" }));
+    }
+  }
+  function select(row, col) {
+    const { rows, cols } = state.shown, next = [clamp(row, 0, rows - 1), clamp(col, 0, cols - 1)];
+    if (next[0] === state.block[0] && next[1] === state.block[1]) return;
+    state.block = next;
+    render();
+  }
+  function point(event) {
+    const frame = canvas.getBoundingClientRect(), [height, width] = manifold.size, size = manifold.blockSize;
+    select(Math.floor(((event.clientY - frame.top) / frame.height) * height / size),
+      Math.floor(((event.clientX - frame.left) / frame.width) * width / size));
+  }
+  function key(event) {
+    const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const move = moves[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const far = event.shiftKey ? 8 : 1;
+    select(state.block[0] + far * move[0], state.block[1] + far * move[1]);
+  }
+
+  // ---- manifold map ----
+  const bounds = (() => {
+    const all = [...manifold.training.positions, ...images.map((image) => image.position)];
+    return [0, 1].map((axis) => {
+      const values = all.map((p) => p[axis]), low = Math.min(...values);
+      return [low, Math.max(...values) - low || 1];
+    });
+  })();
+  const place = (p) => [16 + (408 * (p[0] - bounds[0][0])) / bounds[0][1], 284 - (268 * (p[1] - bounds[1][0])) / bounds[1][1]];
+  function fillMap() {
+    const { training } = manifold, nodes = [];
+    training.positions.forEach((p, i) => {
+      const [cx, cy] = place(p), code = training.labels[i], title = `${names[code]}, MSE ${rounded(training.mse[i])}`;
+      const r = code ? 3 + 2.5 * strength(training.mse[i]) : 7;
+      nodes.push(shape("circle", { cx, cy, r, fill: colours[code], class: "train" }, title));
+    });
+    images.forEach((image, i) => {
+      if (i === state.index) return;
+      const [x, y] = place(image.position);
+      const node = shape("path", { d: `M${x} ${y - 5}l5 5-5 5-5-5z`, class: "other" }, image.file);
+      node.addEventListener("click", () => open(i));
+      nodes.push(node);
+    });
+    const [x, y] = place(images[state.index].position);
+    nodes.push(shape("path", { d: `M${x} 0V300M0 ${y}H440`, class: "cross" }));
+    nodes.push(shape("circle", { cx: x, cy: y, r: 9, class: "this" }, images[state.index].file));
+    byId("map").replaceChildren(...nodes);
+    byId("map").setAttribute("aria-label", `Map of ${training.labels.length} training images with ${images[state.index].file} placed in it. ${images[state.index].sentence}`);
+  }
+
+  // ---- theme ----
+  function isDark() {
+    const theme = document.documentElement.dataset.theme;
+    return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+  function labelTheme() {
+    byId("theme").textContent = isDark() ? "Light" : "Dark";
+  }
+  byId("theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    labelTheme();
+  });
+
+  // ---- start ----
+  const referencePicture = decoded(manifold.reference);
+  labelTheme();
+  byId("about").textContent = manifold.about;
+  if (failures.length) {
+    byId("failures").hidden = false;
+    byId("failures").append(...failures.map((text) => element("li", {}, text)));
+  }
+  document.querySelectorAll("th button").forEach((button) => button.addEventListener("click", () => sortBy(button)));
+  document.querySelectorAll("input[name=overlay], input[name=picture], #opacity").forEach((input) => input.addEventListener("input", render));
+  canvas.addEventListener("pointermove", point);
+  canvas.addEventListener("pointerdown", point);
+  canvas.addEventListener("keydown", key);
+  byId("previous").addEventListener("click", () => step(-1));
+  byId("next").addEventListener("click", () => step(1));
+  byId("main").hidden = false;
+  byId("main").classList.toggle("empty", images.length === 0);
+  fillRows();
+  if (images.length) open(clamp((parseInt(location.hash.slice(1), 10) || 1) - 1, 0, images.length - 1));
+})();

@@ -1,0 +1,284 @@
+"""The report in a real browser: headless Chromium."""
+
+import json
+import shutil
+import time
+
+import numpy as np
+import pytest
+from samples import diagnosis, manifold
+
+from llise.report import HtmlReport
+
+selenium = pytest.importorskip("selenium", reason="selenium is not installed (extra 'test')")
+from selenium.webdriver import Chrome, ChromeOptions  # noqa: E402
+from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+FLAGS = (
+    "headless=new no-sandbox disable-gpu disable-quic no-first-run disable-background-networking "
+    "disable-component-update disable-sync disable-dev-shm-usage hide-scrollbars"
+)
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="needs the programs chromium and chromedriver on the PATH"
+)
+HOSTILE = "<img src=x onerror=window.hacked=1>.png"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    options = ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in [*FLAGS.split(), f"user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Five images whose measures are in no order, a hostile name among them; sides not multiples of 8."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    trained = manifold(126, 190)
+    verdicts = [("blur",), ("original",), ("jpeg", "gaussian_noise"), ("impulse_noise",), ("luminance",)]
+    names = ["c.png", "a.png", HOSTILE, "folder/d.png", "x" * 120 + ".png"]
+    with HtmlReport(path, trained, title="Browser test") as page:
+        for seed, (verdict, name) in enumerate(zip(verdicts, names)):
+            found = diagnosis(trained, verdict, seed, name)
+            found.ssim = [0.5, 1.0, 0.7, 0.2, 0.9][seed]
+            page.add(found)
+        page.add_failure(f"{HOSTILE}: damaged or truncated; export it again")
+    return path.as_uri()
+
+
+def resize(driver, width, height=1000):
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+@pytest.fixture
+def page(browser, report):
+    resize(browser, 1600)
+    browser.get_log("browser")
+    browser.get_log("performance")
+    browser.get("about:blank")
+    browser.get(report)
+    wait_for(browser, "return document.body.dataset.shown === '0'")
+    return browser
+
+
+def wait_for(driver, script):
+    WebDriverWait(driver, 10).until(lambda d: d.execute_script(script))
+
+
+def one(driver, selector):
+    return driver.find_element("css selector", selector)
+
+
+def drawn(driver):
+    """Pixels of the canvas; the frame around the block is left out by choosing block (0, 0) first."""
+    return driver.execute_script("return document.getElementById('canvas').toDataURL()")
+
+
+def press(driver, name, value):
+    one(driver, f"input[name={name}][value={value}] + span").click()
+
+
+def column(driver, number):
+    cells = driver.find_elements("css selector", f"#rows td:nth-child({number})")
+    return [cell.text.replace("\n", "") for cell in cells]
+
+
+def test_the_console_stays_silent_and_no_request_leaves_the_page(page):
+    for button in page.find_elements("css selector", "th button, #theme, .votes button"):
+        button.click()
+    press(page, "overlay", "ssim")
+    page.find_elements("css selector", "#rows tr")[2].click()
+    wait_for(page, "return document.body.dataset.shown !== '0'")
+    assert page.get_log("browser") == []
+    entries = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
+    asked = [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]
+    assert page.current_url.split("#")[0] in asked  # the log does record
+    assert {address.split(":")[0] for address in asked} <= {"file", "data", "about"}
+
+
+def test_hostile_names_are_shown_as_text(page):
+    assert HOSTILE in column(page, 2)
+    page.find_elements("css selector", "#rows tr")[2].click()
+    wait_for(page, "return document.body.dataset.shown === '2'")
+    assert one(page, "#file").text == HOSTILE
+    assert page.execute_script("return window.hacked") is None
+    assert HOSTILE in one(page, "#failures").text
+
+
+@pytest.mark.parametrize("width", [400, 760, 1000, 1400, 1600])
+def test_the_page_fits_its_window(page, width):
+    resize(page, width)
+    inside = "return [document.documentElement.scrollWidth, window.innerWidth]"
+    needed, there = page.execute_script(inside)
+    assert there == width and needed <= width
+    frame = page.execute_script(
+        "const f = document.querySelector('.table-frame'); return [f.scrollWidth, f.clientWidth]"
+    )
+    assert frame[0] <= frame[1]
+
+
+def test_the_overlay_can_be_switched_off_and_to_ssim(page):
+    pictures = [drawn(page)]
+    for choice in ("ssim", "off"):
+        press(page, "overlay", choice)
+        pictures.append(drawn(page))
+    assert len(set(pictures)) == 3
+    press(page, "overlay", "kinds")
+    assert drawn(page) == pictures[0]
+
+
+def test_the_slider_fades_the_overlay_until_it_is_gone(page):
+    press(page, "overlay", "off")
+    bare = drawn(page)
+    press(page, "overlay", "kinds")
+    slider, seen = one(page, "#opacity"), set()
+    slider.send_keys(Keys.END)
+    seen.add(drawn(page))
+    slider.send_keys(Keys.ARROW_LEFT * 30)
+    seen.add(drawn(page))
+    slider.send_keys(Keys.HOME)
+    assert len(seen) == 2 and bare not in seen
+    assert drawn(page) == bare
+
+
+def test_the_reference_can_be_shown_instead_of_the_copy(page):
+    press(page, "overlay", "off")
+    copy = drawn(page)
+    press(page, "picture", "reference")
+    assert drawn(page) != copy
+
+
+def test_the_block_under_the_pointer_is_explained(page):
+    found = diagnosis(manifold(126, 190), ("blur",), 0)
+    rows, cols = found.block_grid
+    canvas = one(page, "#canvas")
+    box = canvas.rect
+    row, col = 3, 20
+    across = (col + 0.5) * 8 / 190 * box["width"] - box["width"] / 2
+    down = (row + 0.5) * 8 / 126 * box["height"] - box["height"] / 2
+    ActionChains(page).move_to_element_with_offset(canvas, round(across), round(down)).perform()
+    text = one(page, "#block").text
+    assert f"row {row + 1}, column {col + 1};" in text and "pixels 160–167 across, 24–31 down" in text
+    severity = found.block_severity[row, col]
+    assert f"MSE about {severity:.0f}" in text or f"MSE about {severity:.1f}" in text
+    trained = manifold(126, 190)
+    items = [item.text.replace("\n", " ") for item in page.find_elements("css selector", "#block li")]
+    assert len(items) == 3
+    for item, nearest in zip(items, found.nearest[row, col]):
+        assert (
+            f"{trained.training_mse[nearest]:.0f}" in item or trained.training_labels[nearest] == "original"
+        )
+    assert len(page.find_elements("css selector", "#map .near")) == len(set(found.nearest[row, col, :3]))
+    assert rows == 16 and cols == 24  # the last block reaches beyond both edges
+
+
+def test_arrow_keys_move_from_block_to_block_and_stop_at_the_edge(page):
+    canvas = one(page, "#canvas")
+    canvas.send_keys(*[Keys.ARROW_UP] * 16, *[Keys.ARROW_LEFT] * 24)
+    assert "row 1, column 1;" in one(page, "#block").text
+    canvas.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    assert "row 3, column 2;" in one(page, "#block").text
+    canvas.send_keys(*[Keys.ARROW_DOWN] * 30, *[Keys.ARROW_RIGHT] * 30)
+    assert "row 16, column 24;" in one(page, "#block").text
+    assert "pixels 184–189 across, 120–125 down" in one(page, "#block").text
+
+
+def test_everything_is_reached_by_the_tab_key(page):
+    reached = set()
+    one(page, "body").click()
+    for _ in range(45):
+        ActionChains(page).send_keys(Keys.TAB).perform()
+        reached.add(
+            page.execute_script(
+                "const e = document.activeElement; return e.id || e.name || e.dataset.key || e.className"
+            )
+        )
+    assert {"theme", "file", "ssim", "open", "next", "overlay", "picture", "opacity", "canvas"} <= reached
+
+
+def head_of(button):
+    return button.find_element("xpath", "..").get_attribute("aria-sort")
+
+
+@pytest.mark.parametrize(("number", "key"), [(5, "mse"), (6, "psnr"), (7, "ssim")])
+def test_the_table_sorts_numbers_both_ways(page, number, key):
+    button = one(page, f"button[data-key={key}]")
+    for direction in ("ascending", "descending"):
+        button.click()
+        assert head_of(button) == direction
+        values = [float(cell.replace("∞", "inf")) for cell in column(page, number)]
+        assert values == sorted(values, reverse=direction == "descending")
+        assert len(set(values)) > 1
+    assert page.execute_script("return document.querySelectorAll('th[aria-sort=none]').length") == 5
+
+
+@pytest.mark.parametrize(("number", "key"), [(2, "file"), (3, "verdict")])
+def test_the_table_sorts_words_both_ways(page, number, key):
+    button = one(page, f"button[data-key={key}]")
+    for direction in ("ascending", "descending"):
+        button.click()
+        assert head_of(button) == direction
+        words = [word.lower() for word in column(page, number) if word != HOSTILE]
+        assert words == sorted(words, reverse=direction == "descending")
+
+
+def test_previous_and_next_follow_the_sorted_order(page):
+    one(page, "button[data-key=ssim]").click()
+    page.find_elements("css selector", "#rows tr")[0].click()
+    wait_for(page, "return document.body.dataset.shown === '3'")
+    assert not one(page, "#previous").is_enabled()
+    one(page, "#next").click()
+    wait_for(page, "return document.body.dataset.shown === '0'")
+    assert one(page, "#rows tr[aria-current]").get_attribute("data-index") == "0"
+
+
+def test_pressing_a_kind_shows_only_its_blocks(page):
+    before = drawn(page)
+    button = one(page, ".votes button[data-code='4']")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    alone = drawn(page)
+    button.click()
+    assert alone != before and drawn(page) == before
+
+
+def test_vote_bars_are_as_long_as_the_shares(page):
+    shares = diagnosis(manifold(126, 190), ("blur",), 0).shares
+    time.sleep(0.3)  # the bars grow
+    lengths = page.execute_script(
+        "const bars = [...document.querySelectorAll('.votes .bar')];"
+        "return bars.map((bar) => bar.firstChild.offsetWidth / bar.offsetWidth)"
+    )
+    assert np.allclose(lengths, list(shares.values()), atol=0.02)
+
+
+def test_the_map_places_every_image_and_training_image(page):
+    count = "return document.querySelectorAll('#map .{}').length"
+    assert [page.execute_script(count.format(name)) for name in ("train", "other", "this")] == [121, 4, 1]
+
+
+def test_dark_and_light_follow_the_system_and_the_button(page):
+    background = "return getComputedStyle(document.body).backgroundColor"
+    seen = {}
+    for scheme in ("dark", "light"):
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        seen[scheme] = page.execute_script(background)
+    assert seen["dark"] != seen["light"]
+    one(page, "#theme").click()
+    assert page.execute_script(background) == seen["dark"]
+    one(page, "#theme").click()
+    assert page.execute_script(background) == seen["light"]
