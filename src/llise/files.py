@@ -72,3 +72,9 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise OutputError(
             f"cannot write {path}: the folder {target.parent} is read-only; choose another place"
         )
+
+
+def printable(text: str) -> str:
+    """Text on one line that any terminal and encoding can take: no control characters, no half characters."""
+    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in safe)
