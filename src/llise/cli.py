@@ -56,6 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.stdout.flush()
     except (Interrupted, KeyboardInterrupt, click.Abort):
         status = _complain("interrupted; nothing was left half-written", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        status = 2
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "llise"
         status = _complain(f"{error.format_message()} (see {command} --help)", 2)
@@ -443,7 +446,10 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosi
         raise ImageError(problem)
     image = read_image(name)
     check_same_size(diagnoser.reference, image, name)
-    found = next(iter(diagnoser.diagnose([image])))
+    try:
+        found = next(iter(diagnoser.diagnose([image])))
+    except ValueError as error:
+        raise ImageError(f"{name}: {error}") from None
     found.file = name
     return found
 
