@@ -1,0 +1,538 @@
+"""The four manifold learners of the paper as scikit-learn estimators: validate, call the steps, store."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.manifold import LocallyLinearEmbedding
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ._backend import is_torch, namespace, to_numpy, uses_numba
+from ._validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
+from .blocks import BlockGrid
+from .gram import Kernel, refuse_unnormalisable
+from .pipeline import Fitted, Settings, Store, fit_chunk, run_chunks, transform_chunk
+from .solvers import ADMM
+from .weights import CONSTRAINTS, RIDGE
+
+Array = Any
+
+
+class _Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What all learners share: images in, rows of coordinates out, the map of whole images."""
+
+    def fit(self, X, y=None):
+        """Learn the manifold of images X (n, h, w), or rows (n, h*w); y is ignored."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Learn the manifold and return the training images' coordinates (n, b*p)."""
+        self._fit(X)
+        return self._rows(self.embedding_)
+
+    def transform(self, X):
+        """Coordinates (n, b*p) of new images, each by linear reconstruction from its training neighbours."""
+        return self._rows(self.embed(X))
+
+    def image_map(self, X=None):
+        """Whole images in the plane: classical scaling of the squared distances summed over blocks.
+
+        Block embeddings are defined up to a rotation, distances are not, and the sum over blocks of squared
+        distances is the squared distance of the rows (n, b*p): scaling it to two dimensions is their PCA.
+
+        Parameters
+        ----------
+        X : images, optional
+            New images to place in the map of the training images; None gives the training images.
+        """
+        check_is_fitted(self, "embedding_")
+        rows = to_numpy(self._rows(self.embedding_))
+        if not hasattr(self, "_map"):
+            self._map = PCA(n_components=min(2, *rows.shape), svd_solver="full").fit(rows)
+        return self._map.transform(rows if X is None else to_numpy(self.transform(X)))
+
+    @property
+    def _n_features_out(self) -> int:
+        b, _, p = self.embedding_.shape
+        return b * p
+
+    def _rows(self, coordinates: Array) -> Array:
+        xp = namespace(coordinates)
+        b, n, p = coordinates.shape
+        return xp.reshape(xp.permute_dims(coordinates, (1, 0, 2)), (n, b * p))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class LLISE(_Learner):
+    r"""Locally linear image structural embedding.
+
+    At every block position, with :math:`\|\cdot\|_S` the SSIM distance (docs/math.md, eq. 13 and 25):
+
+    .. math:: \min_w \|x_j - \textstyle\sum_r w_r x_{(r)}\|_S,\quad \|w\| = 1 \qquad\text{then}\qquad
+              \min_Y \sum_j \|y_j - (SY)_j\|_S,\quad Y'1 = 0,\; Y'Y = nI.
+
+    Parameters
+    ----------
+    n_components : int, default 4
+        p, coordinates of a block; below the number of images.
+    n_neighbors : int, default 10
+        k; with n images, at most n - 1 are taken (with a warning).
+    block_size : int, default 8
+        Side of a block; image sides that are no multiple are padded by edge replication.
+    image_shape : (int, int), optional
+        Height and width of images given as rows (n, h*w).  Rows without it are one block each.
+    constraint : {"sphere", "affine"}, default "sphere"
+        Weights of unit norm (the paper) or of unit sum (LLE's).
+    solver : {"exact", "admm"} or ADMM, default "exact"
+        Globally optimal weights and a stationary embedding, or the paper's iterations.
+    as_published : bool, default False
+        With ``solver="admm"``: follow the paper to the letter, its slips included.
+    luminance : float, default 0.0
+        Gain of the coordinate that lets LLISE see a block's luminance; 0 is the paper, 0.5 serves recognition.
+    ridge : float, default 1e-2
+        Regularisation of the affine weights, against the trace of the local Gram matrix.
+    data_range : float, optional
+        l: grey values lie in [0, l].  None infers it for uint8, uint16 and floats in [0, 1].
+    store_weights : bool, default True
+        Whether ``weights_`` and ``neighbors_`` are kept.
+    device : str, optional
+        "cuda" or another torch device to work on (extra ``gpu``); None works where the input lies.
+    random_state : int, RandomState or None
+        Starts of the iterative solver; the exact one is deterministic.
+    n_jobs : int, optional
+        Chunks worked on at once, as in joblib; results do not depend on it.
+    verbose : int, default 0
+        Above 0: a progress bar on a terminal.
+
+    Attributes
+    ----------
+    embedding_ : array (b, n, p)
+    weights_ : float32 array (b, n, k)
+    neighbors_ : uint8 (up to 256 images) or int32 array (b, n, k)
+    block_grid_ : (rows, cols)
+    reconstruction_error_, embedding_error_ : float
+        The two objectives, summed over images and blocks.
+    constraint_violation_, stationarity_ : float
+        The worst block's deviation from the constraints and relative Riemannian gradient (eq. 36).
+    n_iter_ : int
+        The most Hessian products (exact) or rounds (ADMM) that a block took.
+    blocks_ : Fitted
+        All of this block by block.
+    data_range_ : float
+    training_images_ : array (n, h, w)
+    """
+
+    def __init__(
+        self,
+        n_components=4,
+        *,
+        n_neighbors=10,
+        block_size=8,
+        image_shape=None,
+        constraint="sphere",
+        solver="exact",
+        as_published=False,
+        luminance=0.0,
+        ridge=RIDGE,
+        data_range=None,
+        store_weights=True,
+        device=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.block_size = block_size
+        self.image_shape = image_shape
+        self.constraint = constraint
+        self.solver = solver
+        self.as_published = as_published
+        self.luminance = luminance
+        self.ridge = ridge
+        self.data_range = data_range
+        self.store_weights = store_weights
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _kernel(self) -> Kernel:
+        return Kernel("linear")
+
+    def _fit(self, X) -> None:
+        images, grid = self._images(X, reset=True)
+        self.data_range_ = grey_range(images, self.data_range, rows=self.image_shape_ is None)
+        settings = self._settings(images, grid)
+        strips = grid.strips()
+        tasks = (
+            (grid.slab(images, strip), grid, strip[0] * grid.cols, settings, self.store_weights) for strip in strips
+        )
+        store = Store(grid.n_blocks)
+        for part in run_chunks(fit_chunk, tasks, len(strips), self._jobs(images), self._progress("fit")):
+            store.put(part)
+        self._keep(store.whole, images, grid, settings)
+
+    def embed(self, X, *, return_error=False):
+        """Coordinates (b, m, p) of new images; with ``return_error`` also their reconstruction errors (b, m)."""
+        check_is_fitted(self, "embedding_")
+        images, grid = self._images(X, reset=False)
+        if self.image_shape_ is not None:
+            check_range(images, self.data_range_)
+        twins = _twins(images, self.training_images_)
+        strips = grid.strips()
+
+        def tasks():
+            for strip in strips:
+                part = slice(strip[0] * grid.cols, strip[1] * grid.cols)
+                slabs = grid.slab(images, strip), grid.slab(self.training_images_, strip)
+                yield (*slabs, twins, grid, part.start, self.blocks_[part], self._fitted_settings)
+
+        results = list(
+            run_chunks(transform_chunk, tasks(), len(strips), self._jobs(images), self._progress("transform"))
+        )
+        xp = namespace(results[0][0])
+        coordinates = self._as_input(xp.concat([y for y, _ in results]), images)
+        return (coordinates, xp.concat([f for _, f in results])) if return_error else coordinates
+
+    def _images(self, X, *, reset: bool) -> tuple[Array, BlockGrid]:
+        images, grid = as_images(self, X, reset=reset)
+        if self.device is not None and uses_numba(images):
+            import torch
+
+            images = torch.as_tensor(np.ascontiguousarray(images), device=self.device)
+        return images, grid
+
+    def _settings(self, images: Array, grid: BlockGrid) -> Settings:
+        n, q = images.shape[0], grid.q
+        p = check_integer("n_components", self.n_components, 1)
+        k = check_integer("n_neighbors", self.n_neighbors, 1)
+        check_choice("constraint", self.constraint, CONSTRAINTS)
+        check_integer("block_size", self.block_size, 2)
+        kernel = self._kernel().resolved(q)
+        luminance = check_number("luminance", self.luminance)
+        if luminance and not kernel.is_linear:
+            raise ValueError(
+                f"luminance={luminance:g} goes with the linear kernel only: {kernel.name!r} sees the blocks with "
+                "their luminance anyway. Use luminance=0."
+            )
+        if q < 2:
+            raise ValueError(f"X has n_features={q}: a block needs at least 2 values for its SSIM.")
+        if n <= k:
+            warnings.warn(
+                f"n_neighbors={k} needs more than n_samples={n} images; {n - 1} neighbours are used.", stacklevel=4
+            )
+            k = n - 1
+        if p >= n:
+            raise ValueError(
+                f"n_components={p} needs at least {p + 1} images for coordinates of zero mean and unit covariance, "
+                f"got n_samples={n}: use n_components={n - 1} or less."
+            )
+        admm = self._admm(kernel)
+        seed = 0 if admm is None else int(check_random_state(self.random_state).randint(2**31))
+        return Settings(
+            kernel, k, p, self.constraint, check_number("ridge", self.ridge), luminance, self.data_range_, q, admm, seed
+        )
+
+    def _admm(self, kernel: Kernel) -> ADMM | None:
+        if isinstance(self.solver, ADMM):
+            chosen = self.solver
+        elif check_choice("solver", self.solver, ("exact", "admm")) == "admm":
+            chosen = ADMM()
+        else:
+            if self.as_published:
+                raise ValueError("as_published=True goes with solver='admm': the exact solver has no slips to keep.")
+            return None
+        return replace(chosen, as_published=chosen.as_published or bool(self.as_published)).resolved(kernel.name)
+
+    def _keep(self, fitted: Fitted, images: Array, grid: BlockGrid, settings: Settings) -> None:
+        fitted.coordinates = self._as_input(fitted.coordinates, images)
+        self.blocks_, self._fitted_settings, self.training_images_ = fitted, settings, images
+        self.embedding_, self.weights_, self.neighbors_ = fitted.coordinates, fitted.weights, fitted.neighbors
+        self.block_grid_ = (grid.rows, grid.cols)
+        self.reconstruction_error_ = float(fitted.reconstruction_error.sum())
+        self.embedding_error_ = float(fitted.objective.sum())
+        self.constraint_violation_ = float(fitted.violation.max())
+        self.stationarity_ = float(fitted.stationarity.max())
+        self.n_iter_ = int(fitted.n_iter.max())
+        self.__dict__.pop("_map", None)
+
+    def _as_input(self, coordinates: Array, images: Array) -> Array:
+        """float32 in, float32 out; everything else comes out in float64; back from the device asked for."""
+        xp = namespace(coordinates)
+        if str(images.dtype).endswith("float32"):
+            coordinates = xp.astype(coordinates, xp.float32, copy=False)
+        return to_numpy(coordinates) if self.device is not None and not is_torch(coordinates) else coordinates
+
+    def _jobs(self, images: Array) -> int | None:
+        return self.n_jobs if uses_numba(images) else 1
+
+    def _progress(self, what: str) -> str | None:
+        return f"{type(self).__name__} {what}" if self.verbose else None
+
+
+class KernelLLISE(LLISE):
+    r"""Kernel LLISE: neighbours and weights in the feature space of a kernel, the embedding as in LLISE.
+
+    The kernel is normalised, :math:`k(x,y)/\sqrt{k(x,x)k(y,y)}`, and double-centred; new images are centred with
+    the training images' statistics (docs/math.md, eq. 9-11).  ``kernel="linear"`` is LLISE itself.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid"} or callable, default "rbf"
+        A callable takes blocks (m, q) and (n, q), scaled to [0, 1], and returns (m, n).
+    gamma : float, optional
+        None is 1/q.
+    degree : int, default 3
+    coef0 : float, default 1
+    n_components, **others
+        As in :class:`LLISE`.
+    """
+
+    def __init__(
+        self,
+        n_components=4,
+        *,
+        kernel="rbf",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        n_neighbors=10,
+        block_size=8,
+        image_shape=None,
+        constraint="sphere",
+        solver="exact",
+        as_published=False,
+        luminance=0.0,
+        ridge=RIDGE,
+        data_range=None,
+        store_weights=True,
+        device=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            n_components,
+            n_neighbors=n_neighbors,
+            block_size=block_size,
+            image_shape=image_shape,
+            constraint=constraint,
+            solver=solver,
+            as_published=as_published,
+            luminance=luminance,
+            ridge=ridge,
+            data_range=data_range,
+            store_weights=store_weights,
+            device=device,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    def _kernel(self) -> Kernel:
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
+
+
+def _twins(images: Array, training: Array) -> np.ndarray:
+    """For each new image the first training image that equals it everywhere, or -1."""
+    new, old = (to_numpy(part) for part in (images, training)) if is_torch(images) else (images, training)
+    new, old = (np.reshape(part, (part.shape[0], -1)) for part in (new, old))
+    some = np.linspace(0, new.shape[1] - 1, 64).astype(int)
+    alike = (new[:, some][:, None, :] == old[:, some][None, :, :]).all(axis=-1)
+    twins = np.full(new.shape[0], -1)
+    for j, r in np.argwhere(alike):
+        if twins[j] < 0 and np.array_equal(new[j], old[r]):
+            twins[j] = r
+    return twins
+
+
+class LLE(_Learner):
+    r"""Locally linear embedding of whole images: the baseline of the paper, thin over scikit-learn's.
+
+    LLE sees images only through their inner products, so it runs on the exact finite features of the Gram matrix
+    (n values an image instead of h*w).  Coordinates have unit covariance, :math:`Y'Y = nI`, as in the paper.  A
+    new image is reconstructed by its training neighbours; one that equals a training image takes its place.
+
+    Parameters
+    ----------
+    n_components : int, default 4
+    n_neighbors : int, default 10
+    image_shape : (int, int), optional
+    ridge : float, default 1e-3
+        scikit-learn's ``reg``.
+
+    Attributes
+    ----------
+    embedding_ : array (1, n, p)
+        One block, the whole image.
+    reconstruction_error_ : float
+    """
+
+    def __init__(self, n_components=4, *, n_neighbors=10, image_shape=None, ridge=1e-3):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.image_shape = image_shape
+        self.ridge = ridge
+
+    block_size = 1  # whole images: any size will do
+
+    def _kernel(self) -> Kernel:
+        return Kernel("linear")
+
+    def _scale(self, images: Array) -> float:
+        return 1.0  # LLE does not depend on the scale of the grey values
+
+    def _fit(self, X) -> None:
+        images, _ = as_images(self, X, reset=True)
+        n = images.shape[0]
+        p = check_integer("n_components", self.n_components, 1)
+        k = check_integer("n_neighbors", self.n_neighbors, 1)
+        if n <= k:
+            warnings.warn(
+                f"n_neighbors={k} needs more than n_samples={n} images; {n - 1} neighbours are used.", stacklevel=3
+            )
+            k = n - 1
+        if p >= n:
+            raise ValueError(f"n_components={p} needs at least {p + 1} images, got n_samples={n}.")
+        self._scale_ = self._scale(images)
+        self.training_images_ = images
+        self._features_ = _Features(self._kernel().resolved(images[0].size), images, self._scale_)
+        lle = LocallyLinearEmbedding(
+            n_neighbors=k, n_components=p, reg=check_number("ridge", self.ridge), eigen_solver="dense"
+        )
+        coordinates = lle.fit_transform(self._features_.training) * np.sqrt(n)
+        self._lle_ = lle
+        self.embedding_ = _signed(coordinates)[None].astype(_float_of(images), copy=False)
+        lle.embedding_ = self.embedding_[0]
+        self.reconstruction_error_ = float(lle.reconstruction_error_)
+        self.block_grid_ = (1, 1)
+        self.__dict__.pop("_map", None)
+
+    def embed(self, X):
+        """Coordinates (1, m, p) of new images."""
+        check_is_fitted(self, "embedding_")
+        images, _ = as_images(self, X, reset=False)
+        coordinates = self._lle_.transform(self._features_.of_new(images))
+        twins = _twins(images, self.training_images_)
+        coordinates[twins >= 0] = self.embedding_[0, twins[twins >= 0]]
+        return coordinates[None].astype(_float_of(images), copy=False)
+
+
+class KernelLLE(LLE):
+    """Kernel LLE of whole images: :class:`LLE` on the kernel's exact finite features.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0
+        As in :class:`KernelLLISE`, between whole images scaled to [0, 1]; gamma None is 1/(h*w).
+    data_range : float, optional
+    n_components, n_neighbors, image_shape, ridge
+        As in :class:`LLE`.
+    """
+
+    def __init__(
+        self,
+        n_components=4,
+        *,
+        kernel="rbf",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        n_neighbors=10,
+        image_shape=None,
+        data_range=None,
+        ridge=1e-3,
+    ):
+        super().__init__(n_components, n_neighbors=n_neighbors, image_shape=image_shape, ridge=ridge)
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.data_range = data_range
+
+    def _kernel(self) -> Kernel:
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
+
+    def _scale(self, images: Array) -> float:
+        self.data_range_ = grey_range(images, self.data_range, rows=self.image_shape_ is None)
+        return 1.0 / self.data_range_
+
+
+class _Features:
+    """Exact finite features of a kernel on n whole images: K = F F', found by one eigen-decomposition of (n, n).
+
+    Directions of negative eigenvalues (indefinite kernels) are left out: the nearest positive semidefinite Gram
+    matrix.  A new image has one more feature, its distance from the training images' span.
+    """
+
+    def __init__(self, kernel: Kernel, images: np.ndarray, scale: float) -> None:
+        self.kernel, self.scale = kernel, scale
+        self.rows = images.reshape(images.shape[0], -1)
+        values = self._values(self.rows, self.rows)
+        self.norms = np.diagonal(values).copy()
+        values = values / self._normaliser(self.norms, self.norms)
+        self.means = values.mean(axis=1)
+        values = values - self.means[:, None] - self.means[None, :] + self.means.mean()
+        spectrum, vectors = np.linalg.eigh(values)
+        kept = spectrum > 1e-13 * max(spectrum[-1], 0.0)
+        self.axes = vectors[:, kept] / np.sqrt(spectrum[kept])
+        self.training = np.hstack([vectors[:, kept] * np.sqrt(spectrum[kept]), np.zeros((len(values), 1))])
+
+    def of_new(self, images: np.ndarray) -> np.ndarray:
+        rows = images.reshape(images.shape[0], -1)
+        own = np.array([self._values(row[None], row[None])[0, 0] for row in rows])
+        values = self._values(rows, self.rows) / self._normaliser(own, self.norms)
+        own = own / self._normaliser(own, own)[np.arange(len(own)), np.arange(len(own))]
+        means = values.mean(axis=1)
+        centred = values - means[:, None] - self.means[None, :] + self.means.mean()
+        inside = centred @ self.axes
+        outside = own - 2 * means + self.means.mean() - (inside**2).sum(axis=1)
+        return np.column_stack([inside, np.sqrt(np.maximum(outside, 0))])
+
+    def _normaliser(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if self.kernel.is_linear:
+            return np.ones((len(a), len(b)))
+        refuse_unnormalisable(np.concatenate([a, b]), self.kernel)
+        return np.sqrt(np.outer(a, b))
+
+    def _values(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if callable(self.kernel.name):
+            return np.asarray(self.kernel.name(x * self.scale, y * self.scale), dtype=float)
+        squares = [np.array([_inner_products(row[None], row[None])[0, 0] for row in z]) for z in (x, y)]
+        products, norms_x, norms_y = (v * self.scale**2 for v in (_inner_products(x, y), *squares))
+        return self.kernel.of_products(products, norms_x[:, None], norms_y[None, :])
+
+
+def _inner_products(x: np.ndarray, y: np.ndarray, step: int = 65536) -> np.ndarray:
+    """x y' in float64, some columns at a time: the images are never held as floats all at once."""
+    total = np.zeros((len(x), len(y)))
+    for start in range(0, x.shape[1], step):
+        part = slice(start, start + step)
+        total += x[:, part].astype(np.float64) @ y[:, part].astype(np.float64).T
+    return total
+
+
+def _signed(coordinates: np.ndarray) -> np.ndarray:
+    """Eigenvectors have no sign of their own: skewed upwards, as the block embeddings are."""
+    return coordinates * np.where((coordinates**3).sum(axis=0) < 0, -1.0, 1.0)
+
+
+def _float_of(images: np.ndarray) -> type:
+    return np.float32 if images.dtype == np.float32 else np.float64

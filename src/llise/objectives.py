@@ -1,0 +1,112 @@
+r"""The problem: SSIM and its distance, and the two objectives that are built on it.
+
+For zero-mean blocks the SSIM distance is :math:`\|x-y\|^2 / (\|x\|^2 + \|y\|^2 + c)` with
+:math:`c = (q-1)(0.03\,l)^2` (math.md, eq. 1-3).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._backend import namespace
+
+Array = Any
+
+
+def ssim_constant(q: int, data_range: float = 1.0) -> float:
+    """c = (q - 1) (0.03 l)^2 (eq. 3)."""
+    return (q - 1) * (0.03 * data_range) ** 2
+
+
+def ssim(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = False) -> Array:
+    """Structural similarity of blocks, along the last axis (eq. 1).
+
+    Parameters
+    ----------
+    x, y : array (..., q)
+        Blocks as vectors; leading axes broadcast.
+    data_range : float, default 1.0
+        l, the range of the grey values.
+    zero_mean : bool, default False
+        The form for zero-mean blocks, :math:`(2x'y + c) / (x'x + y'y + c)`, which LLISE is built on; the values
+        are taken as they are, not centred.
+
+    Returns
+    -------
+    array (...)
+        In [-1, 1]; 1 for equal blocks.
+    """
+    xp = namespace(x)
+    q = _block_length(x, y)
+    if not data_range > 0:
+        raise ValueError(f"data_range must be positive, got {data_range!r}; 255 for 8-bit images.")
+    if zero_mean:
+        c = ssim_constant(q, data_range)
+        return (2 * xp.sum(x * y, axis=-1) + c) / (xp.sum(x * x, axis=-1) + xp.sum(y * y, axis=-1) + c)
+    c1, c2 = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
+    mx, my = xp.mean(x, axis=-1), xp.mean(y, axis=-1)
+    dx, dy = x - mx[..., None], y - my[..., None]
+    vx, vy, vxy = (xp.sum(u * v, axis=-1) / (q - 1) for u, v in ((dx, dx), (dy, dy), (dx, dy)))
+    luminance = (2 * mx * my + c1) / (mx * mx + my * my + c1)
+    structure = (2 * vxy + c2) / (vx + vy + c2)
+    return luminance * structure
+
+
+def ssim_distance(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = True) -> Array:
+    """The paper's ||x - y||_S = 1 - SSIM, by default in the form for zero-mean blocks (eq. 2)."""
+    xp = namespace(x)
+    if not zero_mean:
+        return 1 - ssim(x, y, data_range=data_range)
+    c = ssim_constant(_block_length(x, y), data_range)
+    difference = xp.sum((x - y) ** 2, axis=-1)
+    return difference / (xp.sum(x * x, axis=-1) + xp.sum(y * y, axis=-1) + c)
+
+
+def _block_length(x: Array, y: Array) -> int:
+    q = x.shape[-1]
+    if q != y.shape[-1]:
+        raise ValueError(f"blocks have different lengths: {q} and {y.shape[-1]} values in the last axis.")
+    if q < 2:
+        raise ValueError(f"a block needs at least 2 values in the last axis, got {q}.")
+    return q
+
+
+def reconstruction_value(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
+    """f(w) = (a + w'Kw - 2w'kv) / (a + w'Kw + c) for problems with any leading axes (eq. 13)."""
+    xp = namespace(w)
+    quadratic = xp.sum(w * _times(K, w), axis=-1)
+    return (a + quadratic - 2 * xp.sum(w * kv, axis=-1)) / (a + quadratic + c)
+
+
+def reconstruction_gradient(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
+    """Gradient of f: 2 ((1 - f) Kw - kv) / (a + w'Kw + c) (eq. 14)."""
+    xp = namespace(w)
+    Kw = _times(K, w)
+    f = reconstruction_value(w, K, kv, a, c)
+    beta = a + xp.sum(w * Kw, axis=-1) + c
+    return 2 * ((1 - f)[..., None] * Kw - kv) / beta[..., None]
+
+
+def _times(K: Array, w: Array) -> Array:
+    return namespace(w).matmul(K, w[..., None])[..., 0]
+
+
+def embedding_value(Y: Array, SY: Array, c: float) -> Array:
+    """sum_j theta_j(Y), theta_j = |y_j - (SY)_j|^2 / (|y_j|^2 + |(SY)_j|^2 + c); Y, SY (..., n, p) (eq. 26)."""
+    alpha, beta = _embedding_terms(Y, SY, c)
+    return namespace(Y).sum(alpha / beta, axis=-1)
+
+
+def embedding_gradient(Y: Array, SY: Array, S: Array, c: float) -> Array:
+    """Gradient of the above, 2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y, tau = theta / beta (eq. 27)."""
+    xp = namespace(Y)
+    alpha, beta = (t[..., None] for t in _embedding_terms(Y, SY, c))
+    tau = alpha / beta**2
+    v = (Y - SY) / beta
+    return 2 * (v - tau * Y - xp.matmul(xp.matrix_transpose(S), v + tau * SY))
+
+
+def _embedding_terms(Y: Array, SY: Array, c: float) -> tuple[Array, Array]:
+    xp = namespace(Y)
+    alpha = xp.sum((Y - SY) ** 2, axis=-1)
+    return alpha, xp.sum(Y * Y, axis=-1) + xp.sum(SY * SY, axis=-1) + c

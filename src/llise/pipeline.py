@@ -1,0 +1,259 @@
+"""The way from blocks to coordinates, for one chunk of block positions; and chunks side by side.
+
+Block positions are independent, so a chunk (some rows of blocks) is the unit of work: what it needs travels with
+it, and nothing of size (b, n, n) exists for more than a few blocks at a time.  Chunks run through joblib, in
+threads by default (the kernels release the GIL) or on whatever backend ``joblib.parallel_config`` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from ._backend import like, namespace, to_numpy, uses_numba
+from .blocks import BlockGrid, Blocks, prepare
+from .embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
+from .gram import GramStatistics, Kernel, local_gram, new_gram, take_local, training_gram
+from .neighbors import new_neighbors, training_neighbors
+from .objectives import reconstruction_value, ssim_constant
+from .solvers import ADMM, embedding_start, weight_start
+from .weights import admm_weights, exact_weights
+
+Array = Any
+BATCH = 8  # blocks whose Gram matrices are held at once: they stay in cache
+SAME = 1e-12  # squared distance, against the block's scale, below which two blocks are equal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides a result, and nothing that does not."""
+
+    kernel: Kernel
+    n_neighbors: int
+    n_components: int
+    constraint: str
+    ridge: float
+    luminance: float
+    data_range: float
+    q: int
+    admm: ADMM | None
+    seed: int
+    history: int = 0
+
+    @property
+    def c(self) -> float:
+        """The constant of the SSIM distance; grey values are scaled to [0, 1], so l = 1."""
+        return ssim_constant(self.q)
+
+
+@dataclass
+class Fitted:
+    """What a fit leaves for each block position; the first axis is b.
+
+    ``weights`` and ``neighbors`` may be None.  ``norms``, ``means`` and ``grand`` are the kernel's statistics
+    (None for the linear one), ``level`` the mean luminance over training images (None without that coordinate).
+    """
+
+    coordinates: Array
+    weights: Array | None
+    neighbors: Array | None
+    norms: Array | None
+    means: Array | None
+    grand: Array | None
+    level: Array | None
+    reconstruction_error: np.ndarray
+    objective: np.ndarray
+    stationarity: np.ndarray
+    n_iter: np.ndarray
+    violation: np.ndarray
+    history: np.ndarray
+
+    def statistics(self) -> GramStatistics | None:
+        """Kernel statistics as the Gram step takes them."""
+        return None if self.means is None else GramStatistics(self.norms, self.means, self.grand)
+
+    def __getitem__(self, chunk: slice) -> Fitted:
+        return Fitted(**{name: None if v is None else v[chunk] for name, v in vars(self).items()})
+
+
+# ----------------------------------------------------------------------------------------------- one chunk
+
+
+def fit_chunk(slab: Array, grid: BlockGrid, first: int, settings: Settings, keep_weights: bool = True) -> Fitted:
+    """Images' slab (n, rows, w) -> everything fitted on its blocks; ``first`` is the first block's position."""
+    raw = grid.cut(slab)
+    batches = _batches(raw.shape[0], BATCH if uses_numba(raw) else raw.shape[0])
+    return join([_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches])
+
+
+def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -> Fitted:
+    blocks, level = prepare(raw, settings.data_range, centre=settings.kernel.is_linear, luminance=settings.luminance)
+    positions = np.arange(first, first + raw.shape[0])
+    n, k, p, c = raw.shape[1], settings.n_neighbors, settings.n_components, settings.c
+    xp = namespace(raw)
+
+    gram, statistics = training_gram(blocks, settings.kernel)
+    neighbors = training_neighbors(gram, k)
+    norms = xp.linalg.diagonal(gram)
+    K, kv = take_local(gram, neighbors), xp.take_along_axis(gram, neighbors, axis=-1)
+    if settings.admm is None:
+        weights = exact_weights(K, kv, norms, c, settings.constraint, settings.ridge)
+        start = content_start(_projected(blocks), p)
+        embedding = exact_embedding(weights, neighbors, c, start, history=settings.history)
+    else:
+        start = like(raw, weight_start(settings.seed, positions, n, k))
+        weights, _ = _admm(K, kv, norms, settings, start, settings.admm.max_iter[0])  # type: ignore[index]
+        start = like(raw, embedding_start(settings.seed, positions, n, p))
+        embedding = admm_embedding(weights, neighbors, c, settings.admm, start, history=settings.history)
+    error = xp.sum(reconstruction_value(weights, K, kv, norms, c), axis=-1)
+    return _fitted(embedding, weights, neighbors, statistics, level, to_numpy(error), keep_weights, n)
+
+
+def transform_chunk(
+    new_slab: Array, slab: Array, twins: np.ndarray, grid: BlockGrid, first: int, fitted: Fitted, settings: Settings
+) -> tuple[Array, Array]:
+    """Coordinates (b, m, p) of new images' blocks, and how badly their neighbours reconstruct them (b, m)."""
+    raw, raw_new = grid.cut(slab), grid.cut(new_slab)
+    parts = [
+        _transform_batch(raw_new[part], raw[part], twins, first + part.start, fitted[part], settings)
+        for part in _batches(raw.shape[0], 4 * BATCH if uses_numba(raw) else raw.shape[0])
+    ]
+    xp = namespace(raw)
+    return xp.concat([y for y, _ in parts]), xp.concat([f for _, f in parts])
+
+
+def _transform_batch(
+    raw_new: Array, raw: Array, twins: np.ndarray, first: int, fitted: Fitted, settings: Settings
+) -> tuple[Array, Array]:
+    how = dict(centre=settings.kernel.is_linear, luminance=settings.luminance, mean=fitted.level)
+    training, _ = prepare(raw, settings.data_range, **how)  # type: ignore[arg-type]
+    new, _ = prepare(raw_new, settings.data_range, **how)  # type: ignore[arg-type]
+    statistics, k, c = fitted.statistics(), settings.n_neighbors, settings.c
+    xp = namespace(raw)
+
+    products, a, norms = new_gram(new, training, settings.kernel, statistics)
+    neighbors = new_neighbors(products, norms, k, twins)
+    K = local_gram(training, neighbors, settings.kernel, statistics)
+    kv = xp.take_along_axis(products, neighbors, axis=-1)
+    if settings.admm is None:
+        weights = exact_weights(K, kv, a, c, settings.constraint, settings.ridge)
+    else:
+        positions = np.arange(first, first + raw.shape[0])
+        start = like(raw, weight_start(settings.seed, positions, raw_new.shape[1], k, new=True))
+        weights, _ = _admm(K, kv, a, settings, start, settings.admm.max_iter[2])  # type: ignore[index]
+    if settings.admm is None or not settings.admm.as_published:
+        weights = _own_embedding(weights, a + K[..., 0, 0] - 2 * kv[..., 0], a + c)
+    return reconstruct(weights, neighbors, fitted.coordinates), reconstruction_value(weights, K, kv, a, c)
+
+
+def _own_embedding(weights: Array, distance: Array, scale: Array) -> Array:
+    """A new block that equals its nearest training block takes that block's place: w = e_1 (eq. 39)."""
+    xp = namespace(weights)
+    k = weights.shape[-1]
+    unit = like(weights, np.eye(1, k)[0])
+    return xp.where((distance <= SAME * scale)[..., None], unit, weights)
+
+
+def _admm(K: Array, kv: Array, a: Array, settings: Settings, start: Array, max_iter: int) -> tuple[Array, np.ndarray]:
+    xp = namespace(kv)
+    start = xp.permute_dims(start, (1, 0, 2, 3))  # (b, 3, m, k) -> (3, b, m, k)
+    if uses_numba(kv):
+        start = np.ascontiguousarray(start)
+    assert settings.admm is not None
+    return admm_weights(K, kv, a, settings.c, settings.constraint, settings.admm, start, max_iter)
+
+
+def _projected(blocks: Blocks) -> Array:
+    """What the spectral start is seeded with: the blocks without their means."""
+    xp = namespace(blocks.values)
+    values = xp.astype(blocks.values, xp.float64, copy=False)
+    return values - xp.mean(values, axis=-1)[..., None]
+
+
+def _fitted(
+    embedding: Embedding,
+    weights: Array,
+    neighbors: Array,
+    statistics: GramStatistics | None,
+    level: Array | None,
+    error: np.ndarray,
+    keep_weights: bool,
+    n: int,
+) -> Fitted:
+    xp = namespace(weights)
+    compact = xp.uint8 if n <= 256 else xp.int32
+    return Fitted(
+        embedding.coordinates,
+        xp.astype(weights, xp.float32) if keep_weights else None,
+        xp.astype(neighbors, compact) if keep_weights else None,
+        *(None,) * 3 if statistics is None else (statistics.norms, statistics.means, statistics.grand),
+        level,
+        error,
+        embedding.objective,
+        embedding.stationarity,
+        embedding.n_iter,
+        embedding.violation,
+        embedding.history,
+    )
+
+
+def _batches(b: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, b)) for start in range(0, b, size)]
+
+
+def join(parts: list[Fitted]) -> Fitted:
+    """Chunks of block positions one after another."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def whole(name: str) -> Any:
+        first = getattr(parts[0], name)
+        return None if first is None else namespace(first).concat([getattr(part, name) for part in parts])
+
+    return Fitted(**{name: whole(name) for name in vars(parts[0])})
+
+
+# -------------------------------------------------------------------------------------------- all the chunks
+
+
+def run_chunks(
+    function: Callable, tasks: Iterable[tuple], n_tasks: int, n_jobs: int | None, progress: str | None
+) -> Iterator[Any]:
+    """Results of ``function(*task)`` in order, worked out side by side; BLAS keeps to one thread a chunk."""
+    bar = tqdm(total=n_tasks, desc=progress, leave=False, disable=None if progress else True)
+    with threadpool_limits(1, user_api="blas"), bar:
+        workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
+        for result in workers(delayed(function)(*task) for task in tasks):
+            bar.update()
+            yield result
+
+
+class Store:
+    """Arrays of all blocks, filled chunk by chunk, so that chunks are never held twice."""
+
+    def __init__(self, b: int) -> None:
+        self.b, self.at, self.whole = b, 0, None
+
+    def put(self, part: Fitted) -> None:
+        """Append one chunk."""
+        size = part.objective.shape[0]
+        if self.whole is None:
+            empty = {
+                name: None if v is None else namespace(v).empty((self.b, *v.shape[1:]), dtype=v.dtype, **_where(v))
+                for name, v in vars(part).items()
+            }
+            self.whole = Fitted(**empty)
+        for name, v in vars(part).items():
+            if v is not None:
+                getattr(self.whole, name)[self.at : self.at + size] = v
+        self.at += size
+
+
+def _where(array: Array) -> dict:
+    return {} if isinstance(array, np.ndarray) else {"device": array.device}

@@ -1,0 +1,69 @@
+r"""Neighbours and Gram -> reconstruction weights.
+
+For one image at one block, with neighbours' Gram matrix K, kv = <x, neighbours>, a = <x, x> (math.md, eq. 13-14):
+
+.. math:: f(w) = \frac{a + w'Kw - 2 w'k_v}{a + w'Kw + c} \to \min,
+          \qquad \|w\| = 1 \text{ (sphere)} \quad\text{or}\quad 1'w = 1 \text{ (affine)}.
+
+Problems come as arrays with any leading axes: K (..., k, k), kv (..., k), a (...).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._backend import namespace, uses_numba
+from .solvers import ADMM
+
+Array = Any
+CONSTRAINTS = ("sphere", "affine")
+RIDGE = 1e-2
+
+
+def exact_weights(K: Array, kv: Array, a: Array, c: float, constraint: str, ridge: float = RIDGE) -> Array:
+    """Globally optimal weights (..., k).
+
+    ``sphere``: eigen-decomposition of K, Dinkelbach's iteration and a secular equation; where the optimum is not
+    unique, the one whose sum is nearest to one, then nearest to the first neighbour (eq. 15-19).  ``affine``:
+    closed form with the ridge ``ridge * trace(local Gram) / k`` (eq. 20-22).
+    """
+    flat, out = _flat(K, kv, a)
+    if constraint == "sphere":
+        _engine(kv).sphere_weights(*flat, c, out)
+    else:
+        _engine(kv).affine_weights(*flat, c, ridge, out)
+    return namespace(kv).reshape(out, kv.shape)
+
+
+def admm_weights(
+    K: Array, kv: Array, a: Array, c: float, constraint: str, admm: ADMM, start: Array, max_iter: int
+) -> tuple[Array, np.ndarray]:
+    """The paper's iterations from ``start`` (3, ..., k) = w, xi, j (eq. 23).
+
+    Returns w (..., k), which no projection has touched, and the iterations of each problem.
+    """
+    flat, out = _flat(K, kv, a)
+    n_iter = np.empty(out.shape[0], np.int64)
+    start = namespace(kv).reshape(start, (3, *out.shape))
+    tol = -1.0 if admm.tol is None else admm.tol
+    affine = constraint == "affine"
+    _engine(kv).admm_weights(*flat, c, affine, admm.rho, admm.eta, max_iter, tol, start, out, n_iter)
+    return namespace(kv).reshape(out, kv.shape), n_iter
+
+
+def _engine(array: Array) -> Any:
+    """The file with this array's kernels; both have the same functions."""
+    if uses_numba(array):
+        from . import _numba_weights as engine
+    else:
+        from . import _array_weights as engine  # type: ignore[no-redef]
+    return engine
+
+
+def _flat(K: Array, kv: Array, a: Array) -> tuple[tuple[Array, Array, Array], Array]:
+    xp = namespace(kv)
+    k = kv.shape[-1]
+    flat = xp.reshape(K, (-1, k, k)), xp.reshape(kv, (-1, k)), xp.reshape(a, (-1,))
+    return flat, xp.empty_like(flat[1])
