@@ -4,6 +4,8 @@ import os
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from PIL import Image
 from samples import BAD_FILES, encoded, picture, png_of_16_bits, with_alpha, write_bad_file
 
@@ -188,3 +190,22 @@ def test_a_reference_needs_content_and_at_least_one_block():
     with pytest.raises(ImageError, match="all pixels are 9"):
         check_reference(np.full((64, 64), 9, np.uint8))
     check_reference(picture())
+
+
+KINDS_OF_FILE = {kind: encoded(picture(24, 24), kind) for kind in ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")}
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_damaged_file_gives_an_image_or_an_image_error(tmp_path, data):
+    content = bytearray(KINDS_OF_FILE[data.draw(st.sampled_from(sorted(KINDS_OF_FILE)))])
+    for _ in range(data.draw(st.integers(1, 5))):
+        # Headers are hit more often than pixels.
+        where = data.draw(st.integers(0, min(80, len(content) - 1)) | st.integers(0, len(content) - 1))
+        content[where] = data.draw(st.integers(0, 255))
+    try:
+        image = read_image(written(tmp_path, "fuzzed.img", bytes(content)))
+    except ImageError as error:
+        assert "\n" not in str(error)
+    else:
+        assert image.dtype == np.uint8 and image.ndim == 2 and image.size > 0

@@ -75,9 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _complain("out of memory; use a smaller image or fewer jobs", 1)
     except Exception as error:
         _traceback_if_wanted()
-        status = _complain(
-            f"{type(error).__name__}: {error}; set LLISE_TRACEBACK=1 and report what it shows", 1
-        )
+        status = _complain(f"{type(error).__name__}: {error}; set LLISE_TRACEBACK=1 and report what it shows", 1)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -107,9 +105,7 @@ def examples(*lines: str) -> str:
 
 
 FILE = click.Path(path_type=Path)
-quiet_option = click.option(
-    "-q", "--quiet", is_flag=True, help="No progress, notes or warnings; errors only."
-)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, notes or warnings; errors only.")
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of all random draws."
 )
@@ -122,9 +118,13 @@ jobs_option = click.option(
     help="Processor cores to use; -1 for all.",
     callback=lambda c, p, v: _jobs(v),
 )
-scheduler_option = click.option(
-    "--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster at this address."
-)
+scheduler_option = click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster at this address.")
+
+
+def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if value != value:
+        raise click.BadParameter("not a number")
+    return value
 
 
 def _jobs(value: int) -> int:
@@ -151,9 +151,7 @@ def commands() -> None:
 
 
 @commands.command(epilog=examples("llise demo", "llise demo --out /tmp/demo"))
-@click.option(
-    "--out", type=FILE, default=REPORT_FOLDER, show_default=True, help="Folder for images and report."
-)
+@click.option("--out", type=FILE, default=REPORT_FOLDER, show_default=True, help="Folder for images and report.")
 @jobs_option
 @seed_option
 @quiet_option
@@ -174,9 +172,7 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
         datasets.write(copies, out / "images")
         names = sorted(str(p) for p in (out / "images").glob("[0-9]*.png"))
         diagnoser = _fitted(copies.reference, seed, jobs, quiet)
-        outcome = _judge(
-            diagnoser, str(out / "images" / "reference.png"), names, "table", out / "report.html", quiet
-        )
+        outcome = _judge(diagnoser, str(out / "images" / "reference.png"), names, "table", out / "report.html", quiet)
     click.echo(f"\nReport: {out / 'report.html'}")
     return outcome
 
@@ -221,9 +217,7 @@ def diagnose(
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
         diagnoser = (
-            _loaded(model, pixels, reference)
-            if model
-            else _fitted(pixels, seed, jobs, quiet, cached=not no_cache)
+            _loaded(model, pixels, reference) if model else _fitted(pixels, seed, jobs, quiet, cached=not no_cache)
         )
         form = "json" if as_json else "csv" if as_csv else "table"
         return _judge(diagnoser, str(reference), images, form, html, quiet)
@@ -268,6 +262,7 @@ def fit(reference: Path, out: Path, jobs: int, scheduler: str | None, seed: int,
 @click.option(
     "--mse",
     type=click.FloatRange(0, 255**2, min_open=True),
+    callback=_finite,
     required=True,
     help="Mean squared error, 0..255 scale.",
 )
@@ -316,9 +311,7 @@ def info(model: Path, as_json: bool) -> None:
 
         click.echo(json.dumps({"schema": 1, "file": str(model), **asdict(header)}, indent=1))
         return
-    click.echo(
-        f"{model}: {header.class_name}, format {header.format_version}, {model.stat().st_size / 1e6:.1f} MB"
-    )
+    click.echo(f"{model}: {header.class_name}, format {header.format_version}, {model.stat().st_size / 1e6:.1f} MB")
     click.echo(f"made by    {', '.join(f'{name} {number}' for name, number in header.versions.items())}")
     click.echo(f"reference  {header.reference_sha256 or 'none'}")
     for name, value in sorted(header.settings.items()):
@@ -330,9 +323,7 @@ def info(model: Path, as_json: bool) -> None:
 
 @commands.command(epilog=examples("llise reproduce", "llise reproduce --quick --method LLISE --out results"))
 @click.option("--image", type=FILE, help="Reference image; the built-in one if left out.")
-@click.option(
-    "--out", type=FILE, default=REPRODUCTION_FOLDER, show_default=True, help="Folder for all results."
-)
+@click.option("--out", type=FILE, default=REPRODUCTION_FOLDER, show_default=True, help="Folder for all results.")
 @click.option("--method", "methods", multiple=True, help="Only this method; again for several.")
 @click.option("--quick", is_flag=True, help="A small version that takes seconds.")
 @jobs_option
@@ -345,10 +336,11 @@ def reproduce(
 ) -> None:  # fmt: skip
     """Do the paper's experiments again: table, confusion matrices, figures and results.json."""
     with _one_line_warnings(quiet), _cluster(scheduler):
-        from . import experiments
         from .images import read_image
 
         pixels = read_image(image) if image else None
+        from . import experiments
+
         experiments.reproduce(
             image=pixels,
             out=out,
@@ -361,9 +353,7 @@ def reproduce(
 
 
 @commands.command(
-    epilog=examples(
-        'eval "$(llise completion bash)"', "llise completion fish > ~/.config/fish/completions/llise.fish"
-    )
+    epilog=examples('eval "$(llise completion bash)"', "llise completion fish > ~/.config/fish/completions/llise.fish")
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
@@ -397,9 +387,7 @@ def _judge(
         if report:
             stack.enter_context(report)
         # On a terminal the rows of the table show the progress themselves.
-        for name, problem in _progress(
-            files, "diagnosing", quiet or (form == "table" and sys.stdout.isatty())
-        ):
+        for name, problem in _progress(files, "diagnosing", quiet or (form == "table" and sys.stdout.isatty())):
             try:
                 found = _diagnosis(diagnoser, name, problem)
             except ValueError as error:
@@ -481,9 +469,7 @@ def _loaded(path: Path, reference: np.ndarray, name: Path) -> Diagnoser:
 
     model = models.load(path)
     if not isinstance(model, Diagnoser):
-        raise models.ModelError(
-            f"{path}: holds a {type(model).__name__}, not a Diagnoser; make one with llise fit"
-        )
+        raise models.ModelError(f"{path}: holds a {type(model).__name__}, not a Diagnoser; make one with llise fit")
     if not np.array_equal(model.reference, reference):
         raise models.ModelError(f"{path}: was fitted to another reference than {name}; run llise fit {name}")
     return model
@@ -493,9 +479,7 @@ def _progress(items: Sequence[Any], what: str, quiet: bool) -> Iterator[Any]:
     """The items, counted with time left on standard error where that is a terminal."""
     from tqdm import tqdm
 
-    return iter(
-        tqdm(items, desc=what, unit="image", file=sys.stderr, disable=True if quiet else None, leave=False)
-    )
+    return iter(tqdm(items, desc=what, unit="image", file=sys.stderr, disable=True if quiet else None, leave=False))
 
 
 @contextmanager
@@ -524,10 +508,8 @@ def _cluster(address: str | None) -> Iterator[None]:
     import joblib
 
     try:
-        client = Client(address, timeout=10)
+        client = Client(address, timeout=4)
     except (OSError, ValueError) as error:
-        raise OSError(
-            f"{address}: no scheduler answers there ({error}); start one with dask scheduler"
-        ) from None
+        raise OSError(f"{address}: no scheduler answers there ({error}); start one with dask scheduler") from None
     with client, joblib.parallel_config("dask"):
         yield
