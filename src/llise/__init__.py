@@ -32,7 +32,7 @@ _HOME = {
 }
 _MODULES = ("distortions", "datasets", "experiments", "report")
 
-__all__ = sorted([*_HOME, *_MODULES])  # noqa: PLE0605
+__all__ = sorted([*_HOME, *_MODULES])
 
 
 def __getattr__(name: str):

@@ -11,7 +11,7 @@ import numpy as np
 from ._jit import FAST, jit
 from ._numba_weights import _eigen
 
-DAMPING = 1e-7  # of the mean diagonal, added to the preconditioner
+DAMPING = 1e-11  # of the mean diagonal, added to the preconditioner
 STIFFNESS = 1e3  # of the mean diagonal, holds the direction of ones
 
 
@@ -362,9 +362,11 @@ def _newton_step(w, nb, Y, SY, AY, alpha, beta, G, R, M, MB, C, forcing, U):
                     H[i, j] -= YG[i, s] * D[s, j]
         _project(Y, H)
         curvature = _inner(D, H)
-        if not curvature > 0.0:
-            if products == 1:
-                U[:] = D
+        if not curvature > 0.0:  # a saddle: go along D as far as the manifold bends, the line search comes back
+            far = np.sqrt(n * p / _inner(D, D))
+            for i in range(p):
+                for j in range(n):
+                    U[i, j] += far * D[i, j]
             break
         step = rz / curvature
         for i in range(p):
@@ -433,6 +435,8 @@ def _minimise(w, nb, c, Y, M, tol, max_iter, result, history):
             U[:] = -U
             descent = -descent
         step = min(1.0, np.sqrt(n * p) / length) if length > 0.0 else 0.0
+        # near the solution rounding hides the decrease: AY = Y - SY has errors of eps, alpha of eps sqrt(alpha beta)
+        noise = 1e-15 * np.sqrt(n * value) + 1e-14 * value
         moved = False
         for _ in range(30):
             for i in range(p):
@@ -440,8 +444,7 @@ def _minimise(w, nb, c, Y, M, tol, max_iter, result, history):
                     trial[i, j] = Y[i, j] + step * U[i, j]
             _orthonormalise(trial)
             fresh = _theta(w, nb, trial, c, SY, AY, alpha, beta)
-            # near the solution, rounding hides the decrease of the value
-            if fresh <= value + 1e-4 * step * descent + 1e-13 * abs(value):
+            if fresh <= value + 1e-4 * step * descent + noise:
                 moved = True
                 break
             step *= 0.5

@@ -124,13 +124,10 @@ def affine_weights(K, kv, a, c, ridge, out):
                 factor[r, r, l] = K[first + l, r, r] + lift
                 u[r, l] = kv[first + l, r]
                 v[r, l] = 1.0
-        definite = _cholesky_lanes(factor, lanes)
+        _cholesky_lanes(factor, lanes)
         _solve_lanes(factor, u, lanes)
         _solve_lanes(factor, v, lanes)
         for l in range(lanes):
-            if not definite[l]:
-                _affine_indefinite(K[first + l], kv[first + l], a[first + l], c, ridge, out[first + l])
-                continue
             _affine_root(u[:, l], v[:, l], kv[first + l], a[first + l], c, out[first + l])
 
 
@@ -161,33 +158,9 @@ def _affine_root(u, v, kv, a, c, w):
 
 
 @jit()
-def _affine_indefinite(K, kv, a, c, ridge, w):
-    """Indefinite kernels: the nearest positive semidefinite K takes the place of K, then as above."""
-    k = kv.size
-    d, V = _eigen(K)
-    trace = 0.0
-    for r in range(k):
-        trace += abs(d[r])
-    lift = ridge * trace / k + 1e-12 * (abs(a) + c)
-    u = np.zeros(k)
-    v = np.zeros(k)
-    for i in range(k):
-        g = 0.0
-        s = 0.0
-        for r in range(k):
-            g += V[r, i] * kv[r]
-            s += V[r, i]
-        for r in range(k):
-            u[r] += V[r, i] * g / (max(d[i], 0.0) + lift)
-            v[r] += V[r, i] * s / (max(d[i], 0.0) + lift)
-    _affine_root(u, v, kv, max(a, 0.0), c, w)
-
-
-@jit()
 def _cholesky_lanes(A, lanes):
-    """Lower Cholesky factors in place; tells for each lane whether its matrix was positive definite."""
+    """Lower Cholesky factors in place, of matrices that a ridge made positive definite."""
     k = A.shape[0]
-    definite = np.ones(lanes, np.bool_)
     for r in range(k):
         for s in range(r):
             for t in range(s):
@@ -199,11 +172,7 @@ def _cholesky_lanes(A, lanes):
             for l in range(lanes):
                 A[r, r, l] -= A[r, t, l] * A[r, t, l]
         for l in range(lanes):
-            if not A[r, r, l] > 0.0:
-                definite[l] = False
-                A[r, r, l] = 1.0
-            A[r, r, l] = np.sqrt(A[r, r, l])
-    return definite
+            A[r, r, l] = np.sqrt(max(A[r, r, l], 1e-300))
 
 
 @jit()
@@ -241,10 +210,32 @@ def sphere_weights(K, kv, a, c, out):
         _jacobi_lanes(A, V, lanes)
         for l in range(lanes):
             for r in range(k):
-                d[r] = max(A[r, r, l], 0.0)  # indefinite kernels: nearest positive semidefinite K
+                d[r] = max(A[r, r, l], 0.0)  # rounding
                 for s in range(k):
                     basis[r, s] = V[r, s, l]
             _sphere_from_eigen(d, basis, kv[first + l], max(a[first + l], 0.0), c, out[first + l])
+
+
+@jit()
+def nearest_semidefinite(gram):
+    """Nearest positive semidefinite matrices to ``gram`` (problems, m, m), in place: negative eigenvalues to zero."""
+    problems, m, _ = gram.shape
+    A = np.empty((m, m, LANES))
+    V = np.empty((m, m, LANES))
+    for first in range(0, problems, LANES):
+        lanes = min(LANES, problems - first)
+        for l in range(lanes):
+            for r in range(m):
+                for s in range(r, m):
+                    A[r, s, l] = gram[first + l, r, s]
+        _jacobi_lanes(A, V, lanes)
+        for l in range(lanes):
+            for i in range(m):
+                if A[i, i, l] < 0.0:
+                    for r in range(m):
+                        part = A[i, i, l] * V[r, i, l]
+                        for s in range(m):
+                            gram[first + l, r, s] -= part * V[s, i, l]
 
 
 @jit()

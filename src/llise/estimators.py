@@ -497,7 +497,7 @@ class _Features:
 
     def of_new(self, images: np.ndarray) -> np.ndarray:
         rows = images.reshape(images.shape[0], -1)
-        own = np.array([self._values(row[None], row[None])[0, 0] for row in rows])
+        own = self._own(rows)
         values = self._values(rows, self.rows) / self._normaliser(own, self.norms)
         own = own / self._normaliser(own, own)[np.arange(len(own)), np.arange(len(own))]
         means = values.mean(axis=1)
@@ -505,6 +505,13 @@ class _Features:
         inside = centred @ self.axes
         outside = own - 2 * means + self.means.mean() - (inside**2).sum(axis=1)
         return np.column_stack([inside, np.sqrt(np.maximum(outside, 0))])
+
+    def _own(self, rows: np.ndarray) -> np.ndarray:
+        """k(x, x) of each row."""
+        if callable(self.kernel.name):
+            return np.array([self._values(row[None], row[None])[0, 0] for row in rows])
+        squares = _squared_norms(rows) * self.scale**2
+        return self.kernel.of_products(squares, squares, squares)
 
     def _normaliser(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if self.kernel.is_linear:
@@ -515,7 +522,7 @@ class _Features:
     def _values(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if callable(self.kernel.name):
             return np.asarray(self.kernel.name(x * self.scale, y * self.scale), dtype=float)
-        squares = [np.array([_inner_products(row[None], row[None])[0, 0] for row in z]) for z in (x, y)]
+        squares = [_squared_norms(z) for z in (x, y)]
         products, norms_x, norms_y = (v * self.scale**2 for v in (_inner_products(x, y), *squares))
         return self.kernel.of_products(products, norms_x[:, None], norms_y[None, :])
 
@@ -527,6 +534,10 @@ def _inner_products(x: np.ndarray, y: np.ndarray, step: int = 65536) -> np.ndarr
         part = slice(start, start + step)
         total += x[:, part].astype(np.float64) @ y[:, part].astype(np.float64).T
     return total
+
+
+def _squared_norms(x: np.ndarray) -> np.ndarray:
+    return np.array([np.einsum("i,i", row, row, dtype=np.float64) for row in x])
 
 
 def _signed(coordinates: np.ndarray) -> np.ndarray:

@@ -40,6 +40,11 @@ class Kernel:
         """Whether features are the centred blocks themselves: nothing to normalise or to centre."""
         return self.name == "linear"
 
+    @property
+    def is_definite(self) -> bool:
+        """Whether every Gram matrix of this kernel is positive semidefinite, as far as is known."""
+        return self.name in ("linear", "rbf") or (self.name == "poly" and self.coef0 >= 0)
+
     def resolved(self, q: int) -> Kernel:
         """The kernel with :math:`\\gamma = 1/q` filled in, or an error that names a bad setting."""
         if not callable(self.name) and self.name not in KERNELS:

@@ -23,7 +23,7 @@ from .gram import GramStatistics, Kernel, local_gram, new_gram, take_local, trai
 from .neighbors import new_neighbors, training_neighbors
 from .objectives import reconstruction_value, ssim_constant
 from .solvers import ADMM, embedding_start, weight_start
-from .weights import admm_weights, exact_weights
+from .weights import admm_weights, exact_weights, semidefinite
 
 Array = Any
 BATCH = 8  # blocks whose Gram matrices are held at once: they stay in cache
@@ -50,6 +50,11 @@ class Settings:
     def c(self) -> float:
         """The constant of the SSIM distance; grey values are scaled to [0, 1], so l = 1."""
         return ssim_constant(self.q)
+
+    @property
+    def needs_semidefinite(self) -> bool:
+        """Indefinite kernels are mended locally, unless the paper is followed to the letter."""
+        return not self.kernel.is_definite and not (self.admm is not None and self.admm.as_published)
 
 
 @dataclass
@@ -102,6 +107,8 @@ def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -
     neighbors = training_neighbors(gram, k)
     norms = xp.linalg.diagonal(gram)
     K, kv = take_local(gram, neighbors), xp.take_along_axis(gram, neighbors, axis=-1)
+    if settings.needs_semidefinite:
+        K, kv, norms = semidefinite(K, kv, norms)
     if settings.admm is None:
         weights = exact_weights(K, kv, norms, c, settings.constraint, settings.ridge)
         start = content_start(_projected(blocks), p)
@@ -131,7 +138,7 @@ def transform_chunk(
 def _transform_batch(
     raw_new: Array, raw: Array, twins: np.ndarray, first: int, fitted: Fitted, settings: Settings
 ) -> tuple[Array, Array]:
-    how = dict(centre=settings.kernel.is_linear, luminance=settings.luminance, mean=fitted.level)
+    how = {"centre": settings.kernel.is_linear, "luminance": settings.luminance, "mean": fitted.level}
     training, _ = prepare(raw, settings.data_range, **how)  # type: ignore[arg-type]
     new, _ = prepare(raw_new, settings.data_range, **how)  # type: ignore[arg-type]
     statistics, k, c = fitted.statistics(), settings.n_neighbors, settings.c
@@ -141,6 +148,9 @@ def _transform_batch(
     neighbors = new_neighbors(products, norms, k, twins)
     K = local_gram(training, neighbors, settings.kernel, statistics)
     kv = xp.take_along_axis(products, neighbors, axis=-1)
+    distance = a + K[..., 0, 0] - 2 * kv[..., 0]  # to the nearest neighbour
+    if settings.needs_semidefinite:
+        K, kv, a = semidefinite(K, kv, a)
     if settings.admm is None:
         weights = exact_weights(K, kv, a, c, settings.constraint, settings.ridge)
     else:
@@ -148,7 +158,7 @@ def _transform_batch(
         start = like(raw, weight_start(settings.seed, positions, raw_new.shape[1], k, new=True))
         weights, _ = _admm(K, kv, a, settings, start, settings.admm.max_iter[2])  # type: ignore[index]
     if settings.admm is None or not settings.admm.as_published:
-        weights = _own_embedding(weights, a + K[..., 0, 0] - 2 * kv[..., 0], a + c)
+        weights = _own_embedding(weights, distance, a + c)
     return reconstruct(weights, neighbors, fitted.coordinates), reconstruction_value(weights, K, kv, a, c)
 
 

@@ -53,6 +53,22 @@ def admm_weights(
     return namespace(kv).reshape(out, kv.shape), n_iter
 
 
+def semidefinite(K: Array, kv: Array, a: Array) -> tuple[Array, Array, Array]:
+    """The problem with its local Gram matrix [[a, kv'], [kv, K]] replaced by the nearest positive semidefinite one.
+
+    An indefinite kernel (sigmoid, or a callable) has no feature space; locally, this is the nearest thing to one,
+    and f is a distance again (eq. 24).
+    """
+    xp = namespace(kv)
+    k = kv.shape[-1]
+    top = xp.concat([a[..., None], kv], axis=-1)[..., None, :]
+    gram = xp.concat([top, xp.concat([kv[..., :, None], K], axis=-1)], axis=-2)
+    flat = xp.reshape(gram, (-1, k + 1, k + 1))
+    _engine(kv).nearest_semidefinite(flat)
+    gram = xp.reshape(flat, gram.shape)
+    return gram[..., 1:, 1:], gram[..., 0, 1:], gram[..., 0, 0]
+
+
 def _engine(array: Array) -> Any:
     """The file with this array's kernels; both have the same functions."""
     if uses_numba(array):
@@ -66,4 +82,6 @@ def _flat(K: Array, kv: Array, a: Array) -> tuple[tuple[Array, Array, Array], Ar
     xp = namespace(kv)
     k = kv.shape[-1]
     flat = xp.reshape(K, (-1, k, k)), xp.reshape(kv, (-1, k)), xp.reshape(a, (-1,))
+    if uses_numba(kv):
+        flat = tuple(np.ascontiguousarray(v) for v in flat)  # type: ignore[assignment]
     return flat, xp.empty_like(flat[1])
