@@ -302,6 +302,7 @@ class _Search:
 
     def error(self, strength: float) -> float:
         """Error at `strength`; the copy is kept if it is the nearest so far."""
+        strength = float(strength)
         image = quantise(self.path(strength), self.threshold)
         measured = mse(self.reference, image)
         if abs(measured - self.wanted) < abs(self.measured - self.wanted):
