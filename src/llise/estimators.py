@@ -413,7 +413,7 @@ class LLE(_Learner):
             raise ValueError(f"n_components={p} needs at least {p + 1} images, got n_samples={n}.")
         self._scale_ = self._scale(images)
         self.training_images_ = images
-        self._features_ = _Features(self._kernel().resolved(images[0].size), images, self._scale_)
+        self._features_ = _Features(self._kernel().resolved(images[0].size), images, self._scale_, p)
         lle = LocallyLinearEmbedding(
             n_neighbors=k, n_components=p, reg=check_number("ridge", self.ridge), eigen_solver="dense"
         )
@@ -479,10 +479,11 @@ class _Features:
     """Exact finite features of a kernel on n whole images: K = F F', found by one eigen-decomposition of (n, n).
 
     Directions of negative eigenvalues (indefinite kernels) are left out: the nearest positive semidefinite Gram
-    matrix.  A new image has one more feature, its distance from the training images' span.
+    matrix.  A new image has one more feature, its distance from the training images' span.  Zeros fill up to
+    ``width`` features: scikit-learn's LLE wants no fewer of them than coordinates.
     """
 
-    def __init__(self, kernel: Kernel, images: np.ndarray, scale: float) -> None:
+    def __init__(self, kernel: Kernel, images: np.ndarray, scale: float, width: int) -> None:
         self.kernel, self.scale = kernel, scale
         self.rows = images.reshape(images.shape[0], -1)
         values = self._values(self.rows, self.rows)
@@ -493,7 +494,8 @@ class _Features:
         spectrum, vectors = np.linalg.eigh(values)
         kept = spectrum > 1e-13 * max(spectrum[-1], 0.0)
         self.axes = vectors[:, kept] / np.sqrt(spectrum[kept])
-        self.training = np.hstack([vectors[:, kept] * np.sqrt(spectrum[kept]), np.zeros((len(values), 1))])
+        self.spare = max(width - int(kept.sum()), 1)
+        self.training = np.hstack([vectors[:, kept] * np.sqrt(spectrum[kept]), np.zeros((len(values), self.spare))])
 
     def of_new(self, images: np.ndarray) -> np.ndarray:
         rows = images.reshape(images.shape[0], -1)
@@ -504,7 +506,8 @@ class _Features:
         centred = values - means[:, None] - self.means[None, :] + self.means.mean()
         inside = centred @ self.axes
         outside = own - 2 * means + self.means.mean() - (inside**2).sum(axis=1)
-        return np.column_stack([inside, np.sqrt(np.maximum(outside, 0))])
+        none = np.zeros((len(rows), self.spare - 1))
+        return np.column_stack([inside, np.sqrt(np.maximum(outside, 0)), none])
 
     def _own(self, rows: np.ndarray) -> np.ndarray:
         """k(x, x) of each row."""

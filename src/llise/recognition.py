@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import confusion_matrix
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from ._backend import to_numpy
 
@@ -105,8 +105,7 @@ class DistortionRecognizer(ClassifierMixin, BaseEstimator):
         """Learn the manifold of images X (n, h, w), or rows, with distortions y (n,), and judge them."""
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
-        if len(y) != len(X):
-            raise ValueError(f"X has {len(X)} images, but y has {len(y)} labels: pass one label an image.")
+        check_consistent_length(X, y)
         self.classes_, self._codes = np.unique(y, return_inverse=True)
         self.manifold_ = self._learner().fit(X)
         self.n_features_in_ = self.manifold_.n_features_in_
@@ -115,7 +114,8 @@ class DistortionRecognizer(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         """The distortion with most votes of each image, by its out-of-sample embedding."""
-        return self.classes_[self.predict_shares(X).argmax(axis=1)]
+        shares = self.predict_shares(X)
+        return self.classes_[shares.argmax(axis=1)]
 
     def predict_shares(self, X):
         """Shares of votes (m, n_classes), in the order of ``classes_``."""
