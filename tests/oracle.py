@@ -179,11 +179,13 @@ def local(K: np.ndarray, neighbors: np.ndarray, j: int) -> tuple[np.ndarray, np.
 
 def embed_block(
     blocks, k, kernel, weight_start, embedding_start, *, rho, eta, rho_embedding=0.01, eta_embedding=0.01,
-    iterations, as_published=False,
+    iterations, as_published=False, mend=lambda *problem: problem,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Weights (n, k), neighbours (n, k) and embedding (n, p) of the i-th blocks of n images, as published.
 
     ``weight_start`` (3, n, k) and ``embedding_start`` (3, n, p); ``iterations`` of weights and embedding.
+    ``mend`` may change each local problem K_j, k_j, |x_j|^2 first, as is done for indefinite kernels when not
+    following the paper to the letter.
     """
     n, q = blocks.shape
     c = ssim_constant(q)
@@ -191,7 +193,7 @@ def embed_block(
     near = neighbours(K, k)
     weights = np.empty((n, k))
     for j in range(n):
-        weights[j] = admm_weights(*local(K, near, j), c, rho, eta, iterations[0], weight_start[:, j])
+        weights[j] = admm_weights(*mend(*local(K, near, j)), c, rho, eta, iterations[0], weight_start[:, j])
     W = dense(weights, near)
     Y = admm_embedding(W, c, rho_embedding, eta_embedding, iterations[1], embedding_start, as_published)
     return weights, near, Y

@@ -37,9 +37,7 @@ def ssim(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = False
         In [-1, 1]; 1 for equal blocks.
     """
     xp = namespace(x)
-    q = _block_length(x, y)
-    if not data_range > 0:
-        raise ValueError(f"data_range must be positive, got {data_range!r}; 255 for 8-bit images.")
+    x, y, q = _checked(x, y, data_range)
     if zero_mean:
         c = ssim_constant(q, data_range)
         return (2 * xp.sum(x * y, axis=-1) + c) / (xp.sum(x * x, axis=-1) + xp.sum(y * y, axis=-1) + c)
@@ -57,18 +55,27 @@ def ssim_distance(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: boo
     xp = namespace(x)
     if not zero_mean:
         return 1 - ssim(x, y, data_range=data_range)
-    c = ssim_constant(_block_length(x, y), data_range)
+    x, y, q = _checked(x, y, data_range)
+    c = ssim_constant(q, data_range)
     difference = xp.sum((x - y) ** 2, axis=-1)
     return difference / (xp.sum(x * x, axis=-1) + xp.sum(y * y, axis=-1) + c)
 
 
-def _block_length(x: Array, y: Array) -> int:
+def _checked(x: Array, y: Array, data_range: float) -> tuple[Array, Array, int]:
+    """The blocks in floating point (differences of unsigned integers wrap around) and their length q."""
+    if not data_range > 0:
+        raise ValueError(f"data_range must be positive, got {data_range!r}; 255 for 8-bit images.")
     q = x.shape[-1]
     if q != y.shape[-1]:
         raise ValueError(f"blocks have different lengths: {q} and {y.shape[-1]} values in the last axis.")
     if q < 2:
         raise ValueError(f"a block needs at least 2 values in the last axis, got {q}.")
-    return q
+    return _floats(x), _floats(y), q
+
+
+def _floats(x: Array) -> Array:
+    xp = namespace(x)
+    return x if xp.isdtype(x.dtype, "real floating") else xp.astype(x, xp.float64)
 
 
 def reconstruction_value(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
