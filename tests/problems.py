@@ -78,7 +78,7 @@ def degenerate_problems(rng: np.random.Generator, k: int = 6, q: int = 16) -> di
         "zero block and neighbours": local_problem(np.zeros(q), np.zeros((k, q))),
         "some zero neighbours": local_problem(x, np.vstack([X[:3], np.zeros((k - 3, q))])),
         "neighbours orthogonal to the block": local_problem(orthogonal[0], orthogonal[1 : k + 1]),
-        "fewer directions than neighbours": local_problem(x, X @ np.outer(x, x) / (x @ x) + 0.1 * np.outer(X[:, 0], X[0])),
+        "fewer directions than neighbours": local_problem(x, rng.standard_normal((k, 3)) @ X[:3]),
         "kv orthogonal to the smallest eigenspace": (
             turned @ spread @ turned.T,
             0.2 * turned @ np.array([1.0, -1.0, 0.5, 0.2, 0.0, 0.0])[:k],
