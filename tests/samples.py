@@ -20,8 +20,7 @@ def picture(height: int = 64, width: int = 64, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     rows, cols = np.mgrid[:height, :width]
     waves = sum(
-        np.sin(rows * rng.uniform(0.02, 0.4) + cols * rng.uniform(0.02, 0.4) + rng.uniform(0, 6))
-        for _ in range(6)
+        np.sin(rows * rng.uniform(0.02, 0.4) + cols * rng.uniform(0.02, 0.4) + rng.uniform(0, 6)) for _ in range(6)
     )
     return np.uint8(np.rint(255 * (waves - waves.min()) / np.ptp(waves)))
 
@@ -74,9 +73,7 @@ def gif_of_frames() -> bytes:
 
 def png_of_frames() -> bytes:
     buffer = io.BytesIO()
-    Image.fromarray(picture()).save(
-        buffer, "PNG", save_all=True, append_images=[Image.fromarray(picture(seed=1))]
-    )
+    Image.fromarray(picture()).save(buffer, "PNG", save_all=True, append_images=[Image.fromarray(picture(seed=1))])
     return buffer.getvalue()
 
 
@@ -138,9 +135,7 @@ def manifold(height: int = 512, width: int = 512, seed: int = 0) -> SimpleNamesp
     )
 
 
-def diagnosis(
-    of: SimpleNamespace, verdict: tuple[str, ...], seed: int = 0, file: str | None = None
-) -> Diagnosis:
+def diagnosis(of: SimpleNamespace, verdict: tuple[str, ...], seed: int = 0, file: str | None = None) -> Diagnosis:
     """A plausible diagnosis: noise on the reference, block labels in patches, severities smooth."""
     rng = np.random.default_rng(seed)
     height, width = of.reference.shape
@@ -156,9 +151,7 @@ def diagnosis(
     mse = float(np.mean((image.astype(float) - of.reference) ** 2))
     counts = np.bincount(labels.ravel(), minlength=len(LABELS)) / labels.size
     smooth = np.kron(waves, np.ones((of.block_size, of.block_size)))[:height, :width]
-    nearest = np.where(labels[..., None] == 0, 0, 20 * (labels[..., None] - 1) + 8 + np.arange(5)).astype(
-        np.int16
-    )
+    nearest = np.where(labels[..., None] == 0, 0, 20 * (labels[..., None] - 1) + 8 + np.arange(5)).astype(np.int16)
     return Diagnosis(
         verdict=verdict,
         confidence=0.93,
@@ -182,13 +175,13 @@ class QuickDiagnoser:
 
     fits = 0
 
-    def __init__(self, reference, *, random_state=0, n_jobs=None):
-        self.reference, self.random_state, self.n_jobs = reference, random_state, n_jobs
+    def __init__(self, reference, *, random_state=0, n_samples=1500):
+        self.reference, self.settings = reference, {"random_state": random_state, "n_samples": n_samples}
         trained = manifold(*reference.shape)
         for name in ("block_size", "training_labels", "training_mse", "map_positions"):
             setattr(self, name, getattr(trained, name))
 
-    def fit(self):
+    def fit(self, progress=None):
         type(self).fits += 1
         return self
 
@@ -200,7 +193,7 @@ class QuickDiagnoser:
             yield found
 
     def to_state(self):
-        return {"reference": self.reference}, {"random_state": self.random_state}
+        return {"reference": self.reference}, self.settings
 
     @classmethod
     def from_state(cls, arrays, settings):

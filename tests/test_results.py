@@ -79,9 +79,7 @@ def test_csv_reads_back():
 
 
 def test_the_table_has_aligned_columns():
-    text = filled(
-        Table(io.StringIO(), ["0.png", "a-longer-name.png"]), ("original",), ("gaussian_noise", "jpeg")
-    )
+    text = filled(Table(io.StringIO(), ["0.png", "a-longer-name.png"]), ("original",), ("gaussian_noise", "jpeg"))
     lines = text.splitlines()
     assert len(lines) == 3 and len({len(line) for line in lines}) == 1
     assert "gaussian_noise + jpeg" in lines[2] and "93 %" in lines[2]
@@ -204,10 +202,7 @@ def test_reproduce_passes_its_options_on(quick, monkeypatch):
     import llise
 
     monkeypatch.setattr(llise, "experiments", experiments, raising=False)
-    assert (
-        run("reproduce", "--image", "ref.png", "--out", "there", "--quick", "--method", "LLISE", "--seed", 3)
-        == 0
-    )
+    assert run("reproduce", "--image", "ref.png", "--out", "there", "--quick", "--method", "LLISE", "--seed", 3) == 0
     image = seen.pop("image")
     assert np.array_equal(image, picture())
     assert seen.pop("out").name == "there"
@@ -215,7 +210,7 @@ def test_reproduce_passes_its_options_on(quick, monkeypatch):
 
 
 def test_an_unexpected_error_is_one_line_too(quick, monkeypatch, capsys):
-    monkeypatch.setattr(quick, "fit", lambda self: 1 / 0)
+    monkeypatch.setattr(quick, "fit", lambda self, progress: 1 / 0)
     assert run("diagnose", "ref.png", "ref.png", "--quiet") == 1
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -118,6 +119,13 @@ jobs_option = click.option(
     help="Processor cores to use; -1 for all.",
     callback=lambda c, p, v: _jobs(v),
 )
+samples_option = click.option(
+    "--samples",
+    type=click.IntRange(42),
+    default=1500,
+    show_default=True,
+    help="Random copies to learn from: more is surer and slower.",
+)
 scheduler_option = click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster at this address.")
 
 
@@ -161,17 +169,17 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
     Learns the manifold of the built-in image, diagnoses twelve distorted copies of it, prints the table and
     writes the images and an HTML report.
     """
-    with _one_line_warnings(quiet):
+    with _one_line_warnings(quiet), _workers(jobs):
         from . import datasets
         from .files import check_writable
 
         out.mkdir(parents=True, exist_ok=True)
         check_writable(out / "report.html")
         _note("making the twelve distorted copies of the built-in image", quiet)
-        copies = datasets.test_set(random_state=seed, n_jobs=jobs)
+        copies = datasets.test_set(random_state=seed)
         datasets.write(copies, out / "images")
         names = sorted(str(p) for p in (out / "images").glob("[0-9]*.png"))
-        diagnoser = _fitted(copies.reference, seed, jobs, quiet)
+        diagnoser = _fitted(copies.reference, {"random_state": seed}, quiet)
         outcome = _judge(diagnoser, str(out / "images" / "reference.png"), names, "table", out / "report.html", quiet)
     click.echo(f"\nReport: {out / 'report.html'}")
     return outcome
@@ -192,13 +200,14 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
 @click.option("--html", type=FILE, help="Write a report to look at into this file.")
 @click.option("--model", type=FILE, help="Use this model, made by llise fit from the same reference.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of fitted models.")
+@samples_option
 @jobs_option
 @scheduler_option
 @seed_option
 @quiet_option
 def diagnose(
     reference: Path, images: tuple[Path, ...], as_json: bool, as_csv: bool, html: Path | None,
-    model: Path | None, no_cache: bool, jobs: int, scheduler: str | None, seed: int, quiet: bool,
+    model: Path | None, no_cache: bool, samples: int, jobs: int, scheduler: str | None, seed: int, quiet: bool,
 ) -> int:  # fmt: skip
     """Say what is wrong with each IMAGE, a copy of REFERENCE of the same size.
 
@@ -208,7 +217,7 @@ def diagnose(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")
-    with _one_line_warnings(quiet), _cluster(scheduler):
+    with _one_line_warnings(quiet), _workers(jobs, scheduler):
         from .files import check_writable
         from .images import check_reference, read_image
 
@@ -217,7 +226,9 @@ def diagnose(
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
         diagnoser = (
-            _loaded(model, pixels, reference) if model else _fitted(pixels, seed, jobs, quiet, cached=not no_cache)
+            _loaded(model, pixels, reference)
+            if model
+            else _fitted(pixels, {"n_samples": samples, "random_state": seed}, quiet, cached=not no_cache)
         )
         form = "json" if as_json else "csv" if as_csv else "table"
         return _judge(diagnoser, str(reference), images, form, html, quiet)
@@ -226,13 +237,14 @@ def diagnose(
 @commands.command(epilog=examples("llise fit original.png -o original.llise"))
 @click.argument("reference", type=FILE)
 @click.option("-o", "--out", type=FILE, required=True, help="The model file to write.")
+@samples_option
 @jobs_option
 @scheduler_option
 @seed_option
 @quiet_option
-def fit(reference: Path, out: Path, jobs: int, scheduler: str | None, seed: int, quiet: bool) -> None:
+def fit(reference: Path, out: Path, samples: int, jobs: int, scheduler: str | None, seed: int, quiet: bool) -> None:
     """Learn the manifold of REFERENCE and keep it as one file, for diagnose --model."""
-    with _one_line_warnings(quiet), _cluster(scheduler):
+    with _one_line_warnings(quiet), _workers(jobs, scheduler):
         from . import models
         from .files import check_writable
         from .images import check_reference, read_image
@@ -240,7 +252,8 @@ def fit(reference: Path, out: Path, jobs: int, scheduler: str | None, seed: int,
         check_writable(out)
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
-        models.save(_fitted(pixels, seed, jobs, quiet, cached=False), out)
+        settings = {"n_samples": samples, "random_state": seed}
+        models.save(_fitted(pixels, settings, quiet, cached=False), out)
     click.echo(f"{out}: model of {reference}, {out.stat().st_size / 1e6:.1f} MB")
 
 
@@ -335,7 +348,7 @@ def reproduce(
     jobs: int, scheduler: str | None, seed: int, quiet: bool,
 ) -> None:  # fmt: skip
     """Do the paper's experiments again: table, confusion matrices, figures and results.json."""
-    with _one_line_warnings(quiet), _cluster(scheduler):
+    with _one_line_warnings(quiet), _workers(jobs, scheduler):
         from .images import read_image
 
         pixels = read_image(image) if image else None
@@ -386,8 +399,9 @@ def _judge(
         report = HtmlReport(html, diagnoser, f"Diagnosis against {Path(reference).name}") if html else None
         if report:
             stack.enter_context(report)
-        # On a terminal the rows of the table show the progress themselves.
-        for name, problem in _progress(files, "diagnosing", quiet or (form == "table" and sys.stdout.isatty())):
+        # On a terminal the rows of a table show the progress themselves.
+        silent = quiet or (form == "table" and sys.stdout.isatty())
+        for name, problem in _progress(files, len(files), "diagnosing", silent):
             try:
                 found = _diagnosis(diagnoser, name, problem)
             except ValueError as error:
@@ -442,44 +456,38 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosi
     return found
 
 
-def _fitted(reference: np.ndarray, seed: int, jobs: int, quiet: bool, cached: bool = True) -> Diagnoser:
+def _fitted(reference: np.ndarray, settings: dict[str, Any], quiet: bool, cached: bool = True) -> Diagnoser:
     """A diagnoser of this reference, from the cache where it is there."""
+    from . import cache
     from .diagnosis import Diagnoser
 
-    diagnoser = Diagnoser(reference, random_state=seed, n_jobs=jobs)
-    if not cached:
-        return diagnoser.fit()
-    from . import cache
-
-    known = cache.lookup(reference, {"random_state": seed})
+    known = cache.lookup(reference, settings) if cached else None
     if known is not None:
         return known
-    _note("learning the manifold of the reference (once; it is kept for the next time)", quiet)
-    diagnoser.fit()
-    cache.keep(diagnoser, reference, {"random_state": seed})
+    _note(f"learning the manifold of the reference{' (once: it is kept)' if cached else ''}", quiet)
+    diagnoser = Diagnoser(reference, **settings).fit(partial(_progress, what="learning", quiet=quiet))
+    if cached:
+        cache.keep(diagnoser, reference, settings)
     return diagnoser
 
 
 def _loaded(path: Path, reference: np.ndarray, name: Path) -> Diagnoser:
     """The model at ``path``, which must be a diagnoser of this reference."""
-    import numpy as np
-
     from . import models
-    from .diagnosis import Diagnoser
 
-    model = models.load(path)
-    if not isinstance(model, Diagnoser):
-        raise models.ModelError(f"{path}: holds a {type(model).__name__}, not a Diagnoser; make one with llise fit")
-    if not np.array_equal(model.reference, reference):
+    header = models.read_header(path)
+    if header.class_name != "Diagnoser":
+        raise models.ModelError(f"{path}: holds a {header.class_name}, not a Diagnoser; make one with llise fit")
+    if header.reference_sha256 != models.content_hash(reference):
         raise models.ModelError(f"{path}: was fitted to another reference than {name}; run llise fit {name}")
-    return model
+    return models.load(path)
 
 
-def _progress(items: Sequence[Any], what: str, quiet: bool) -> Iterator[Any]:
+def _progress(items: Iterable[Any], total: int, what: str, quiet: bool) -> Iterable[Any]:
     """The items, counted with time left on standard error where that is a terminal."""
     from tqdm import tqdm
 
-    return iter(tqdm(items, desc=what, unit="image", file=sys.stderr, disable=True if quiet else None, leave=False))
+    return tqdm(items, what, total, file=sys.stderr, disable=True if quiet else None, leave=False)
 
 
 @contextmanager
@@ -496,20 +504,22 @@ def _one_line_warnings(quiet: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _cluster(address: str | None) -> Iterator[None]:
-    """Let joblib compute on a Dask cluster, where one is named."""
-    if not address:
-        yield
+def _workers(jobs: int, scheduler: str | None = None) -> Iterator[None]:
+    """Let joblib use so many cores, or the Dask cluster at an address."""
+    import joblib
+
+    if not scheduler:
+        with joblib.parallel_config(n_jobs=jobs):
+            yield
         return
     try:
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs Dask; install it with pip install 'llise[cluster]'") from None
-    import joblib
-
     try:
-        client = Client(address, timeout=4)
+        client = Client(scheduler, timeout=4)
     except (OSError, ValueError) as error:
-        raise OSError(f"{address}: no scheduler answers there ({error}); start one with dask scheduler") from None
-    with client, joblib.parallel_config("dask"):
+        reason = " ".join(str(error).split())
+        raise OSError(f"{scheduler}: no scheduler answers there ({reason}); start one with dask scheduler") from None
+    with client, joblib.parallel_config("dask", n_jobs=jobs):
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,8 +131,14 @@ class Diagnoser:
         self.random_state = distortions.as_seed(random_state)
         self.n_jobs = n_jobs
 
-    def fit(self) -> Diagnoser:
-        """Make the training images, learn the manifold and the classifier."""
+    def fit(self, progress: Callable[..., Iterable[Any]] | None = None) -> Diagnoser:
+        """Make the training images, learn the manifold and the classifier.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Wraps an iterable given its ``total``, as ``tqdm`` does, around the longest part of the work.
+        """
         with warnings.catch_warnings():
             # A kind that cannot reach the paper's errors on this image is respaced: nothing the user need do.
             warnings.simplefilter("ignore", distortions.UnreachableWarning)
@@ -144,7 +150,7 @@ class Diagnoser:
                 n_jobs=self.n_jobs,
             )
         self._learn_manifold(images.images, images.labels.tolist(), images.mse)
-        self._learn_classifier(*self._draw_samples())
+        self._learn_classifier(*self._draw_samples(progress))
         return self
 
     def diagnose(self, images: Iterable[np.ndarray]) -> Iterator[Diagnosis]:
@@ -186,13 +192,17 @@ class Diagnoser:
             n_jobs=self.n_jobs,
         )
 
-    def _draw_samples(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _draw_samples(
+        self, progress: Callable[..., Iterable[Any]] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Features (s, f), set codes (s,) and contributions of the kinds (s, 6) of random copies."""
         windows = self.windows_.cut(self.reference, MARGIN)
         chunks = np.array_split(np.arange(self.n_samples), max(self.n_samples // 32, 1))
-        made = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        made = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(self._draw_chunk)(windows, chunk) for chunk in chunks
         )
+        if progress:
+            made = progress(made, total=len(chunks))
         features, codes, parts = zip(*made)
         return np.concatenate(features), np.concatenate(codes), np.concatenate(parts)
 
