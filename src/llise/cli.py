@@ -334,35 +334,58 @@ def info(model: Path, as_json: bool) -> None:
         click.echo(f"array      {name}: {dtype} {' x '.join(map(str, shape))}")
 
 
-@commands.command(epilog=examples("llise reproduce", "llise reproduce --quick --method LLISE --out results"))
+@commands.command(
+    epilog=examples(
+        "llise reproduce",
+        "llise reproduce --quick --methods llise,lle --out results",
+        "llise reproduce --image original.png",
+    )
+)
 @click.option("--image", type=FILE, help="Reference image; the built-in one if left out.")
 @click.option("--out", type=FILE, default=REPRODUCTION_FOLDER, show_default=True, help="Folder for all results.")
-@click.option("--method", "methods", multiple=True, help="Only this method; again for several.")
-@click.option("--quick", is_flag=True, help="A small version that takes seconds.")
+@click.option(
+    "--methods",
+    multiple=True,
+    metavar="NAMES",
+    help="Only these, by comma: llise, llise-poly, llise-rbf, llise-sigmoid, and lle in the same way.",
+)
+@click.option("--quick", is_flag=True, help="The middle of the image only; takes seconds.")
+@click.option("--docs", type=FILE, hidden=True, help="Copy the Markdown page and its figures into this folder.")
 @jobs_option
 @scheduler_option
 @seed_option
 @quiet_option
 def reproduce(
-    image: Path | None, out: Path, methods: tuple[str, ...], quick: bool,
+    image: Path | None, out: Path, methods: tuple[str, ...], quick: bool, docs: Path | None,
     jobs: int, scheduler: str | None, seed: int, quiet: bool,
 ) -> None:  # fmt: skip
-    """Do the paper's experiments again: table, confusion matrices, figures and results.json."""
+    """Do the paper's experiments again: its eight methods, each result beside the paper's.
+
+    Writes results.json, figures and a page (Markdown and HTML) on what agrees and what does not. A run that was
+    interrupted goes on where it stopped.
+    """
     with _one_line_warnings(quiet), _workers(jobs, scheduler):
         from .images import read_image
 
         pixels = read_image(image) if image else None
-        from . import experiments
+        from . import experiments, pages
 
-        experiments.reproduce(
-            image=pixels,
-            out=out,
-            methods=list(methods) or None,
+        done = experiments.reproduce(
+            pixels,
+            out,
+            name=image.name if image else None,
+            methods=[name for names in methods for name in names.split(",")] or None,
             quick=quick,
             seed=seed,
-            n_jobs=jobs,
             quiet=quiet,
         )
+        if docs:
+            pages.copy(done.folder, docs)
+    click.echo(pages.as_text(done.results))
+    click.echo(
+        f"\nTook {done.timings['wall_seconds']:.0f} s and {done.timings['peak_memory_mb'] / 1000:.2f} GB at most."
+    )
+    click.echo(f"Report: {out / 'report.html'}")
 
 
 @commands.command(
