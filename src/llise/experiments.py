@@ -167,7 +167,7 @@ def reproduce(
             {"schema": 1, "image": {...}, "settings": {...}, "data": {"training": {...}, "test": [...]},
              "methods": {"LLISE": {"method": "LLISE", "solver": "admm",
                                    "train": {"accuracy": ..., "block_accuracy": ..., "confusion": 7 x 7 counts,
-                                             "block_confusion": 7 x 7 shares},
+                                             "recall": {label: share}, "block_confusion": 7 x 7 shares},
                                    "test": [{"true": [...], "shares": {label: share}, "top": [[label, share], ...]}],
                                    "solution": {objectives, violation, stationarity, iterations},
                                    "summary": {what the test images come to}, "map": {"train": ..., "test": ...}},
@@ -252,6 +252,7 @@ def judge(
     codes = [LABELS.index(label) for label in recognizer.classes_]
     shares = np.zeros((len(test), len(LABELS)))
     shares[:, codes] = recognizer.predict_shares(test.images)
+    confusion = _over_labels(recognizer.confusion_, codes)
     block_confusion = _over_labels(_block_confusion(recognizer, training.labels), codes).tolist() if blockwise else None
     answers = [_answer(kinds, row, 2 if blockwise else 1) for kinds, row in zip(test.kinds, shares)]
     return {
@@ -260,7 +261,8 @@ def judge(
         "train": {
             "accuracy": recognizer.image_accuracy_,
             "block_accuracy": recognizer.block_accuracy_ if blockwise else None,
-            "confusion": _over_labels(recognizer.confusion_, codes).astype(int).tolist(),
+            "confusion": confusion.astype(int).tolist(),
+            "recall": dict(zip(LABELS, (confusion.diagonal() / np.maximum(confusion.sum(axis=1), 1)).tolist())),
             "block_confusion": block_confusion,
         },
         "test": answers,

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from .documents import Code, Heading, Items, Part, Picture, Table, Text, to_html, to_markdown
 from .experiments import METHODS, Method, paper_table
@@ -99,13 +98,14 @@ class Found:
 
 def percent(share: float) -> str:
     """A share for people."""
-    return f"{100 * share:.1f} %"
+    return f"{share:.1%}".replace("%", " %")
 
 
 def number(value: float) -> str:
     """Three digits; a power of ten where the number is very small or large."""
-    plain = value == 0 or 1e-3 <= abs(value) < 1e4
-    return f"{float(f'{value:.3g}'):g}" if plain else f"{value:.1e}"
+    if value and not 1e-3 <= abs(value) < 1e4:
+        return f"{value:.1e}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _of(count: int, total: int) -> str:
@@ -292,14 +292,20 @@ def _noise_claims(found: Found) -> list[Claim]:
     if not found.blockwise:
         return []
     method = found.blockwise[0]
-    confusion = np.array(found.published(method)["train"]["block_confusion"])[1:, 1:]
-    both = np.triu(confusion + confusion.T, 1)
-    a, b = np.unravel_index(both.argmax(), both.shape)
+    votes = found.published(method)["train"]["block_confusion"]
+
+    def mixed(pair: tuple[str, str]) -> tuple[float, float]:
+        i, j = (LABELS.index(kind) for kind in pair)
+        return votes[i][j], votes[j][i]
+
+    pair = max(combinations(KINDS, 2), key=lambda pair: sum(mixed(pair)))
+    a, b = (NAMES[kind] for kind in pair)
+    there, back = mixed(pair)
     text = (
-        f"{percent(float(confusion[a, b]))} of the {NAMES[KINDS[a]]} blocks are taken for {NAMES[KINDS[b]]} and "
-        f"{percent(float(confusion[b, a]))} the other way round ({method.name} as published, training images)."
+        f"{percent(there)} of the {a} blocks are taken for {b} and {percent(back)} the other way round "
+        f"({method.name} as published, training images)."
     )
-    if {KINDS[a], KINDS[b]} == {"gaussian_noise", "impulse_noise"}:
+    if set(pair) == {"gaussian_noise", "impulse_noise"}:
         return [
             (True, f"**The two noises are the pair most often confused,** as in the paper's images of noise. {text}")
         ]
@@ -307,7 +313,7 @@ def _noise_claims(found: Found) -> list[Claim]:
         (
             False,
             f"**Another pair is confused most.** In the paper's table the two noises are taken for each other; here it "
-            f"is {NAMES[KINDS[a]]} and {NAMES[KINDS[b]]}: {text}",
+            f"is {a} and {b}: {text}",
         )
     ]
 
@@ -344,7 +350,7 @@ def _baseline_claims(found: Found) -> list[Claim]:
     still = [
         entry for entry in test if len(entry["true"]) == 1 and entry["true"][0] in ("blur", "jpeg", "impulse_noise")
     ]
-    shifts = _listed([f"{abs(entry['mean_shift']):.2f} ({NAMES[entry['true'][0]]})" for entry in still])
+    shifts = _listed([f"{entry['mean_shift']:+.2f} ({NAMES[entry['true'][0]]})" for entry in still])
     return _split(
         cases,
         "**LLE is poor on new images:** the label is a true kind in {}.",
@@ -360,18 +366,14 @@ def _by_kind_claims(found: Found) -> list[Claim]:
     if not found.blockwise or not found.whole:
         return []
     ours, baseline = found.blockwise[0], found.whole[0]
-    rates = [_recall(found.published(method)) for method in (ours, baseline)]
+    rates = [found.published(method)["train"]["recall"] for method in (ours, baseline)]
     groups: dict[str, list[str]] = {"better": [], "equal": [], "worse": []}
     for kind in KINDS:
-        a, b = (rate[LABELS.index(kind)] for rate in rates)
+        a, b = (rate[kind] for rate in rates)
         where = "better" if a > b else "equal" if a == b else "worse"
         groups[where].append(f"{NAMES[kind]} ({percent(a)} against {percent(b)})")
     told = "; ".join(f"{where} in {_listed(kinds)}" for where, kinds in groups.items() if kinds)
-    lost = [
-        kind
-        for kind in KINDS
-        if kind != "impulse_noise" and rates[0][LABELS.index(kind)] < rates[1][LABELS.index(kind)]
-    ]
+    lost = [kind for kind in KINDS if kind != "impulse_noise" and rates[0][kind] < rates[1][kind]]
     words = f"{ours.name} as published against {baseline.name}, training images leave-one-out: {told}."
     if not lost:
         return [(True, f"**Better than LLE but for impulse noise.** {words}")]
@@ -382,12 +384,6 @@ def _by_kind_claims(found: Found) -> list[Claim]:
             f"{words} The reason is again that pure distortions are easier for LLE.",
         )
     ]
-
-
-def _recall(entry: dict[str, Any]) -> np.ndarray:
-    """Share of each label's training images that is recognised."""
-    confusion = np.array(entry["train"]["confusion"], float)
-    return np.diagonal(confusion) / np.maximum(confusion.sum(axis=1), 1)
 
 
 # ------------------------------------------------------------------------------------------------ sections
@@ -581,7 +577,7 @@ def _ending(found: Found) -> list[Part]:
             "llise reproduce --image FILE    # with your own reference"
         ),
         Text(
-            f"Made by llise {found.results['llise']}. The image's SHA-256 begins with "
+            f"Made by llise {found.results['llise']}. The image's checksum begins with "
             f"`{found.results['image']['sha256'][:12]}`; the same seed gives the same `results.json` byte for byte."
         ),
     ]

@@ -1,0 +1,298 @@
+"""The paper's experiments: a small run end to end, the pages made from its results, and taking up work again."""
+
+import html
+import json
+import re
+import sys
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from llise import cli, datasets, experiments, figures, pages
+from llise.documents import Heading, Items, Table, Text, to_html, to_markdown
+from llise.labels import KINDS, LABELS, PAPER_MIXTURES
+
+BLOCKWISE = [method.name for method in experiments.METHODS if method.blockwise]
+FEW = ["llise", "lle", "lle-rbf"]
+
+
+def crop(side):
+    return np.ascontiguousarray(datasets.reference()[64 : 64 + side, 192 : 192 + side])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """All methods on a small image, by the command."""
+    place = tmp_path_factory.mktemp("reproduction")
+    Image.fromarray(crop(64)).save(place / "small.png")
+    out, docs = place / "out", place / "docs"
+    arguments = ["reproduce", "--image", str(place / "small.png"), "--quick", "--out", str(out), "--docs", str(docs)]
+    done = CliRunner().invoke(cli.commands, [*arguments, "--jobs", "2"], catch_exceptions=False)
+    assert done.exit_code == 0
+    (place / "stdout").write_text(done.output)
+    return place
+
+
+@pytest.fixture(scope="module")
+def results(folder):
+    return json.loads((folder / "out" / "results.json").read_text())
+
+
+@pytest.fixture
+def without_pages(monkeypatch):
+    monkeypatch.setattr(figures, "draw", lambda *_: [])
+    monkeypatch.setattr(pages, "write", lambda *_: None)
+
+
+# ------------------------------------------------------------------------------------------------- results
+
+
+def test_all_methods_run_and_the_llise_ones_twice(results):
+    expected = {method.name for method in experiments.METHODS} | {f"{name}, solved" for name in BLOCKWISE}
+    assert results["schema"] == 1 and set(results["methods"]) == expected
+    solvers = {name: entry["solver"] for name, entry in results["methods"].items()}
+    assert all(solvers[name] == "admm" and solvers[f"{name}, solved"] == "exact" for name in BLOCKWISE)
+
+
+def test_training_images_are_judged_over_all_labels(results):
+    labels = results["data"]["training"]["labels"]
+    for entry in results["methods"].values():
+        confusion = np.array(entry["train"]["confusion"])
+        assert confusion.sum(axis=1).tolist() == [labels.count(label) for label in LABELS]
+        assert entry["train"]["accuracy"] == pytest.approx(np.trace(confusion) / len(labels), abs=1e-5)
+        if entry["train"]["block_confusion"] is not None:
+            votes = np.array(entry["train"]["block_confusion"])
+            weights = confusion.sum(axis=1) / len(labels)
+            assert entry["train"]["block_accuracy"] == pytest.approx(votes.diagonal() @ weights, abs=1e-5)
+
+
+def test_test_images_are_the_papers_and_votes_add_up(results):
+    true = [[kind] for kind in KINDS] + [list(pair) for pair in PAPER_MIXTURES]
+    for entry in results["methods"].values():
+        assert [answer["true"] for answer in entry["test"]] == true
+        for answer in entry["test"]:
+            assert sum(answer["shares"].values()) == pytest.approx(1, abs=1e-5)
+            shares = [share for _, share in answer["top"]]
+            assert shares == sorted(answer["shares"].values(), reverse=True)[: len(shares)]
+
+
+def test_solving_meets_the_constraints_that_the_published_iterations_miss(results):
+    for name in BLOCKWISE:
+        published, solved = (results["methods"][key]["solution"] for key in (name, f"{name}, solved"))
+        assert solved["constraint_violation"]["max"] < 1e-10 < 0.1 < published["constraint_violation"]["median"]
+        assert solved["weight_norm_violation"] < 1e-6 < 0.1 < published["weight_norm_violation"]
+    course = results["convergence"]["embedding"]
+    assert max(course["exact"]["violation"][2]) < 1e-10
+    assert np.all(np.diff(course["exact"]["objective"][1]) <= 1e-12), "the exact solver goes down"
+
+
+def test_summary_counts_hits_pairs_and_unknown_shares():
+    answers = [
+        (["blur"], [["jpeg", 0.5], ["blur", 0.4]], {"jpeg": 0.5, "blur": 0.4}),
+        (["jpeg"], [["blur", 0.9], ["contrast", 0.1]], {"blur": 0.9, "contrast": 0.1}),
+        (["blur", "jpeg"], [["jpeg", 0.6], ["blur", 0.2]], {"jpeg": 0.6, "blur": 0.2}),
+    ]
+    found = experiments.summary(answers, blockwise=True)
+    assert (found["hits"], found["top_right"], found["pairs"], found["share_unknown"]) == (2, 1, 1, 1)
+    assert found["single_share"] == pytest.approx(0.2)
+
+
+def test_the_papers_table_is_whole_and_names_its_source():
+    table = experiments.paper_table()
+    assert "Ghojogh" in table["source"] and "Table 1" in table["source"]
+    assert list(table["methods"]) == [method.name for method in experiments.METHODS]
+    for method in experiments.METHODS:
+        rows = table["methods"][method.name]
+        assert len(rows) == len(table["images"]) == 12
+        assert all(label in LABELS for votes in rows for label, _ in votes)
+        if method.blockwise:
+            assert all(first[1] >= second[1] > 0 and first[1] + second[1] <= 1 for first, second in rows)
+    assert table["methods"]["LLISE"][8] == [["gaussian_noise", 0.559], ["impulse_noise", 0.396]]
+    assert table["methods"]["kernel LLISE (sigmoid)"][2] == [["luminance", 0.924], ["blur", 0.035]]
+    assert [votes[0][0] for votes in table["methods"]["LLE"]][:3] == ["contrast", "luminance", "luminance"]
+
+
+# --------------------------------------------------------------------------------------------------- pages
+
+
+class Mark:
+    """A number that writes itself between marks."""
+
+    def __format__(self, spec):
+        return f"⟦{format(self.base(self), spec)}⟧"
+
+    def __str__(self):
+        return format(self)
+
+
+class MarkedFloat(Mark, float):
+    base = float
+
+
+class MarkedInt(Mark, int):
+    base = int
+
+
+def marked(value):
+    """The same data with all numbers marked."""
+    if isinstance(value, dict):
+        return {key: marked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [marked(item) for item in value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return MarkedInt(value) if isinstance(value, int) else MarkedFloat(value)
+
+
+@pytest.mark.parametrize("only", [None, "LLISE", "LLE", "kernel LLE (RBF)"])
+def test_every_number_of_the_pages_comes_from_the_results_or_the_papers_table(folder, results, monkeypatch, only):
+    table = experiments.paper_table()
+    monkeypatch.setattr(pages, "paper_table", lambda: marked(table))
+    data = marked(results)
+    if only:
+        data["methods"] = {name: entry for name, entry in data["methods"].items() if entry["method"] == only}
+    parts = pages.report(data)
+    shown = html.unescape(re.sub(r"<style>.*</style>|<[^>]*>", "", to_html(parts, folder / "out"), flags=re.S))
+    for text in (to_markdown(parts), shown, pages.as_text(data)):
+        assert "⟦" in text
+        for known in (table["source"], results["image"]["name"], results["llise"], results["image"]["sha256"][:12]):
+            text = text.replace(known, "")
+        assert re.findall(r".{0,40}\d.{0,40}", re.sub(r"⟦[^⟧]*⟧", "", text)) == []
+
+
+def test_pages_show_the_numbers_of_results_json_and_every_figure(folder, results):
+    out = folder / "out"
+    markdown, page = (out / "report.md").read_text(), (out / "report.html").read_text()
+    parts = pages.report(results)
+    assert markdown == to_markdown(parts) and page == to_html(parts, out)
+    drawn = {path.name for path in (out / "figures").glob("*.png")}
+    assert drawn == set(re.findall(r"\(figures/([^)]+)\)", markdown)) and len(drawn) == 7
+    assert page.count("data:image/png;base64,") == len(drawn)
+    assert not re.search(r"""(src|href)=["']?(https?:|//|figures/)""", page)
+
+
+def test_figures_are_small_files_of_readable_size(folder):
+    for path in (folder / "out" / "figures").glob("*.png"):
+        with Image.open(path) as picture:
+            assert picture.width >= 900 and path.stat().st_size < 400_000
+
+
+def test_the_page_can_be_put_among_the_documents(folder):
+    assert (folder / "docs" / "reproduction.md").read_text() == (folder / "out" / "report.md").read_text()
+    assert len(list((folder / "docs" / "figures").glob("*.png"))) == 7
+
+
+def test_the_command_prints_table_time_memory_and_place(folder, results):
+    output = (folder / "stdout").read_text()
+    assert pages.as_text(results) in output
+    assert re.search(r"Took \d+ s and \d+\.\d\d GB", output) and "report.html" in output
+    timings = json.loads((folder / "out" / "timings.json").read_text())
+    assert set(timings["parts_seconds"]) == {*results["methods"], "convergence"}
+
+
+def test_what_is_said_of_the_solver_follows_from_the_numbers(results):
+    better, worse = deepcopy(results), deepcopy(results)
+    for data, blocks in ((better, (0.4, 0.6)), (worse, (0.6, 0.4))):
+        for key, value in zip(("LLISE", "LLISE, solved"), blocks):
+            data["methods"][key]["train"]["block_accuracy"] = value
+            data["methods"][key]["summary"]["single_share"] = (0.5, 0.7)[key != "LLISE"]
+    assert "**LLISE: solved is better in both.**" in to_markdown(pages.report(better))
+    assert "**LLISE: solved is not better in training blocks right.**" in to_markdown(pages.report(worse))
+
+
+@pytest.mark.parametrize(("hits", "heading"), [(12, "## What agrees with the paper"), (9, "## What does not, and why")])
+def test_hits_agree_with_the_paper_or_are_said_not_to(results, hits, heading):
+    data = deepcopy(results)
+    for name in BLOCKWISE:
+        data["methods"][name]["summary"]["hits"] = hits
+    section = to_markdown(pages.report(data)).split(heading)[1].split("\n## ")[0]
+    assert f"{hits} of 12 for LLISE" in section
+
+
+def test_documents_escape_what_is_not_markup(tmp_path):
+    parts = [Heading("a < b", 1), Text("**x** & `<y>`"), Items(["i"]), Table(["h", "v"], [["r", "1\n2"]])]
+    page = to_html(parts, tmp_path)
+    assert "<title>a &lt; b</title>" in page and "<strong>x</strong> &amp; <code>&lt;y&gt;</code>" in page
+    assert "<td>1<br>2</td>" in page and "| r | 1<br>2 |" in to_markdown(parts)
+
+
+# ----------------------------------------------------------------------------------- same again, and taken up
+
+
+def test_same_seed_gives_the_same_bytes_whatever_the_jobs(tmp_path, without_pages):
+    for name, options in {"a": {"n_jobs": 1}, "b": {"n_jobs": 2}, "c": {"seed": 1}}.items():
+        experiments.reproduce(crop(48), tmp_path / name, methods=FEW, **options)
+    a, b, c = ((tmp_path / name / "results.json").read_bytes() for name in "abc")
+    assert a == b != c
+
+
+def test_an_interrupted_run_resumes_to_the_same_result(tmp_path, without_pages, monkeypatch):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    experiments.reproduce(crop(48), whole, methods=FEW)
+    judge, judged = experiments.judge, []
+
+    def counted(run, *arguments):
+        if run.name == "LLE" and "LLE" not in judged:
+            judged.append(run.name)
+            raise KeyboardInterrupt
+        judged.append(run.name)
+        return judge(run, *arguments)
+
+    monkeypatch.setattr(experiments, "judge", counted)
+    with pytest.raises(KeyboardInterrupt):
+        experiments.reproduce(crop(48), broken, methods=FEW)
+    assert judged == ["LLISE", "LLISE, solved", "LLE"] and not (broken / "results.json").exists()
+    experiments.reproduce(crop(48), broken, methods=FEW)
+    assert judged[3:] == ["LLE", "kernel LLE (RBF)"]
+    assert (broken / "results.json").read_bytes() == (whole / "results.json").read_bytes()
+
+
+def test_parts_of_other_settings_or_damaged_ones_are_not_taken(tmp_path, without_pages, monkeypatch):
+    judge, judged = experiments.judge, []
+    monkeypatch.setattr(experiments, "judge", lambda run, *rest: judged.append(run.name) or judge(run, *rest))
+
+    def names_run(image=None, **options):
+        judged.clear()
+        experiments.reproduce(crop(48) if image is None else image, tmp_path, methods=["lle", "lle-poly"], **options)
+        return list(judged)
+
+    both = ["LLE", "kernel LLE (polynomial)"]
+    assert names_run() == both
+    assert names_run() == []
+    assert names_run(seed=3) == both
+    assert names_run(crop(56)) == both
+    (tmp_path / "parts" / "lle.json").write_text('{"key": ')
+    assert names_run(crop(56)) == ["LLE"]
+    monkeypatch.setattr(experiments, "__version__", "0.0.0")
+    assert names_run(crop(56)) == both
+
+
+# ------------------------------------------------------------------------------------------------- requests
+
+
+def test_methods_are_known_by_both_names():
+    assert [run.name for run in experiments.runs(["LLISE-rbf", "lle"])] == [
+        "kernel LLISE (RBF)",
+        "kernel LLISE (RBF), solved",
+        "LLE",
+    ]
+    assert experiments.runs(["kernel LLE (sigmoid)"]) == experiments.runs(["lle-sigmoid"])
+    assert len(experiments.runs()) == 12
+
+
+@pytest.mark.parametrize(("names", "said"), [(["lla"], "'lla' is not a method.*llise-rbf"), ([], "no method")])
+def test_unknown_methods_are_refused_by_name(names, said):
+    with pytest.raises(ValueError, match=said):
+        experiments.runs(names)
+
+
+def test_without_matplotlib_the_extra_is_named_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "llise.figures")
+    monkeypatch.delattr("llise.figures")
+    with pytest.raises(ImportError, match=r"llise\[plot\]"):
+        experiments.reproduce(crop(48), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
