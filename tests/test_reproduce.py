@@ -190,7 +190,7 @@ def test_the_command_prints_table_time_memory_and_place(folder, results):
     assert pages.as_text(results) in output
     assert re.search(r"Took \d+ s and \d+\.\d\d GB", output) and "report.html" in output
     timings = json.loads((folder / "out" / "timings.json").read_text())
-    assert set(timings["parts_seconds"]) == {*results["methods"], "convergence"}
+    assert set(timings["parts_seconds"]) == {*results["methods"], "convergence", "released data"}
 
 
 def test_what_is_said_of_the_solver_follows_from_the_numbers(results):

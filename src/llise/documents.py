@@ -1,6 +1,7 @@
 """A page of headings, paragraphs, tables and figures, written as Markdown or as one self-contained HTML file.
 
-Text may hold ``**bold**``, ```code``` and ``[links](address)``; a line break in a table's cell is a line break.
+Text may hold ``**bold**``, ``*emphasis*``, ```code``` and ``[links](address)``; a line break in a table's cell is
+a line break.
 """
 
 from __future__ import annotations
@@ -130,5 +131,6 @@ def _inline(text: str) -> str:
     text = html.escape(text, quote=False)
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
     text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
+    text = re.sub(r"(?<!\*)\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
     text = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", r'<a href="\2">\1</a>', text)
     return text.replace("\n", "<br>")
