@@ -173,7 +173,7 @@ def test_the_block_under_the_pointer_is_explained(page):
     text = one(page, "#block").text
     assert f"row {row + 1}, column {col + 1};" in text and "pixels 160–167 across, 24–31 down" in text
     severity = found.block_severity[row, col]
-    assert f"MSE about {severity:.0f}" in text or f"MSE about {severity:.1f}" in text
+    assert f"MSE here about {severity:.0f}" in text or f"MSE here about {severity:.1f}" in text
     trained = manifold(126, 190)
     items = [item.text.replace("\n", " ") for item in page.find_elements("css selector", "#block li")]
     assert len(items) == 3

@@ -52,7 +52,7 @@
   const folder = images.map((image) => image.file.slice(0, image.file.lastIndexOf("/") + 1))
     .reduce((a, b) => (b.startsWith(a) ? a : a.startsWith(b) ? b : ""), images[0]?.file.replace(/[^/]*$/, "") ?? "");
   const shortName = (file) => file.slice(folder.length);
-  const breakable = (name) => name.split(/(?<=[_\-/ ])/).flatMap((part) => [part, document.createElement("wbr")]);
+  const breakable = (name) => name.split(/(?<=[_+\-/ ])/).flatMap((part) => [part, document.createElement("wbr")]);
   // Opacity grows with the logarithm of the MSE: 5 is faint, 1000 is full.
   const strength = (mse) => clamp(Math.log1p(mse / 5) / Math.log1p(SEVERITY_MAX / 5), 0.08, 1);
 
@@ -215,9 +215,9 @@
     const near = Array.from(shown.nearest.slice(at * shown.m, (at + 1) * shown.m));
     byId("block").replaceChildren(
       element("strong", {}, kind(shown.labels[at])),
-      `MSE about ${rounded(shown.severity[at] / 10)}, local SSIM ${ssim.toFixed(2)}`,
+      `MSE here about ${rounded(shown.severity[at] / 10)}, local SSIM ${ssim.toFixed(2)}`,
       element("div", { class: "quiet small" }, `row ${row + 1}, column ${col + 1}; pixels ${x}–${Math.min(x + size, width) - 1} across, ${y}–${Math.min(y + size, height) - 1} down`),
-      element("div", { class: "small" }, "Nearest training blocks:"),
+      element("div", { class: "small" }, "Nearest training blocks, with the MSE of their image:"),
       element("ol", { class: "small" }, ...near.map((i) => element("li", {}, kind(manifold.training.labels[i]), manifold.training.labels[i] ? `, MSE ${rounded(manifold.training.mse[i])}` : ""))));
     for (const [id, image] of [["patch-copy", shown.picture], ["patch-reference", shown.reference]]) {
       const patch = byId(id), ink = patch.getContext("2d"), unit = patch.width / 3, k = image.naturalWidth / width;
