@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save as to_bytes
+from samples import picture
 
 import llise
+from llise import diagnosis
 from llise.models import FORMAT_VERSION, ModelError, content_hash, load, read_header, save
 
-fuzzed = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+fuzzed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class Diagnoser:
@@ -50,9 +50,7 @@ def model():
         "scalar": np.float64(2.5),
         "nothing": np.zeros((0, 3)),
     }
-    return Diagnoser(
-        arrays, {"n_neighbors": np.int64(20), "kernel": "rbf", "gamma": None, "labels": ["blur"]}
-    )
+    return Diagnoser(arrays, {"n_neighbors": np.int64(20), "kernel": "rbf", "gamma": None, "labels": ["blur"]})
 
 
 @pytest.fixture(scope="module")
@@ -245,9 +243,7 @@ json_values = st.recursive(
 @given(st.data())
 def test_headers_with_anything_in_any_place_are_refused(written, tmp_path, data):
     def change(head, content):
-        where = data.draw(
-            st.sampled_from([content, head["embedding"], head["reference"], content["settings"]])
-        )
+        where = data.draw(st.sampled_from([content, head["embedding"], head["reference"], content["settings"]]))
         key = data.draw(st.sampled_from(sorted(where)))
         where[key] = data.draw(json_values)
 
@@ -280,3 +276,61 @@ def test_a_state_that_the_class_refuses_is_one_line_with_the_file(written, monke
     with pytest.raises(ModelError, match="not a usable Diagnoser") as caught:
         load(written)
     assert "\n" not in str(caught.value)
+
+
+# The real diagnoser, beside the stand-in above
+
+
+def hand_made_state():
+    """Arrays and settings of the right kinds, as if from a fit."""
+    arrays = {
+        "reference": picture(32, 32),
+        "training_images": np.stack([picture(32, 32, seed) for seed in range(9)]),
+        "training_mse": np.arange(9.0),
+        "features": np.zeros((4, 3), np.float32),
+        "codes": np.zeros(4, np.int16),
+        "parts": np.zeros((4, 6), np.float32),
+    }
+    return arrays, {"training_labels": ["original"] + ["blur"] * 8}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("training_images", np.zeros((9, 16, 32), np.uint8), "training_images is"),
+        ("training_images", np.zeros((9, 32, 32)), "training_images is float64"),
+        ("training_mse", np.zeros(3), "training_mse is"),
+        ("training_mse", np.full(9, np.nan), "NaN"),
+        ("features", np.zeros((5, 3), np.float32), "features is"),
+        ("codes", np.full(4, 99, np.int16), "codes must lie"),
+        ("codes", np.full(4, -1, np.int16), "codes must lie"),
+        ("parts", np.zeros((4, 2), np.float32), "parts is"),
+        ("reference", picture(64, 64), "training_images is"),
+    ],
+)
+def test_arrays_that_do_not_belong_together_are_refused(name, value, reason):
+    arrays, kept = hand_made_state()
+    arrays[name] = value
+    with pytest.raises(ValueError, match=reason):
+        diagnosis.Diagnoser.from_state(arrays, kept)
+
+
+def test_labels_that_do_not_exist_are_refused():
+    arrays, _ = hand_made_state()
+    with pytest.raises(ValueError, match="labels are"):
+        diagnosis.Diagnoser.from_state(arrays, {"training_labels": ["fog"] * 9})
+
+
+def test_a_loaded_diagnoser_judges_as_the_saved_one(tmp_path, monkeypatch):
+    monkeypatch.setitem(vars(llise), "Diagnoser", diagnosis.Diagnoser)
+    fitted = diagnosis.Diagnoser(picture(64, 64), n_samples=42).fit()
+    save(fitted, tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    copy = picture(64, 64) // 2
+    one, other = (next(model.diagnose([copy])) for model in (fitted, loaded))
+    assert (one.verdict, one.confidence, one.severity) == (other.verdict, other.confidence, other.severity)
+    assert np.array_equal(one.block_labels, other.block_labels)
+    arrays, kept = fitted.to_state()
+    arrays["features"] = arrays["features"][:, :-1]
+    with pytest.raises(ValueError, match="features, this version of llise knows"):
+        diagnosis.Diagnoser.from_state(arrays, kept)

@@ -322,8 +322,12 @@ class Diagnoser:
         """Build a fitted diagnoser from :meth:`to_state`; the classifier learns again from its features."""
         settings = dict(settings)
         labels = settings.pop("training_labels")
+        _check_state(arrays, labels)
         model = cls(arrays["reference"], **settings)
         model._learn_manifold(arrays["training_images"], labels, arrays["training_mse"])
+        known, kept = model._features([model.windows_.cut(model.reference)]).shape[1], arrays["features"].shape[1]
+        if kept != known:
+            raise ValueError(f"it has {kept} features, this version of llise knows {known}")
         model._learn_classifier(arrays["features"], arrays["codes"], arrays["parts"])
         return model
 
@@ -356,3 +360,26 @@ def _as_mosaic(windows: np.ndarray) -> np.ndarray:
     """Upper halves of the windows below one another: as many blocks as a profile needs."""
     rows = max(windows.shape[1] // 16 * 8, 8)
     return windows[:, :rows].reshape(-1, windows.shape[2])
+
+
+def _check_state(arrays: dict[str, np.ndarray], labels: list[str]) -> None:
+    """Refuse arrays that do not belong together: a file can be made by hand."""
+    shape, n, samples = arrays["reference"].shape, len(labels), len(arrays["codes"])
+    expected: dict[str, tuple[type, tuple[int, ...]]] = {
+        "reference": (np.uint8, shape),
+        "training_images": (np.uint8, (n, *shape)),
+        "training_mse": (np.float64, (n,)),
+        "features": (np.float32, (samples, *arrays["features"].shape[1:])),
+        "codes": (np.int16, (samples,)),
+        "parts": (np.float32, (samples, len(KINDS))),
+    }
+    for name, (dtype, size) in expected.items():
+        array = arrays[name]
+        if array.dtype != dtype or array.shape != size:
+            raise ValueError(f"{name} is {array.dtype} {array.shape}, expected {np.dtype(dtype)} {size}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} has NaN or infinity")
+    if not set(labels) <= set(LABELS):
+        raise ValueError(f"labels are {sorted(set(labels))}, expected some of {LABELS}")
+    if not np.isin(arrays["codes"], np.arange(len(synthesis.SETS))).all():
+        raise ValueError(f"codes must lie in 0..{len(synthesis.SETS) - 1}")
