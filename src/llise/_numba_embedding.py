@@ -147,7 +147,7 @@ def _orthonormalise(Y):
     p, n = Y.shape
     spare = 1
     for i in range(p):
-        before = 0.0
+        before = _dot(Y[i], Y[i])  # with its mean: a constant row vanishes too
         again = 0
         while again < 2:
             mean = 0.0
@@ -156,16 +156,15 @@ def _orthonormalise(Y):
             mean /= n
             for j in range(n):
                 Y[i, j] -= mean
-            if again == 0:
-                before = _dot(Y[i], Y[i])
             for s in range(i):
                 part = _dot(Y[s], Y[i]) / n
                 for j in range(n):
                     Y[i, j] -= part * Y[s, j]
             square = _dot(Y[i], Y[i])
-            if again == 0 and not square > 1e-20 * before:
+            if again == 0 and not square > 1e-20 * before and spare < n:
                 for j in range(n):
                     Y[i, j] = np.cos(np.pi * spare * (j + 0.5) / n)
+                before = _dot(Y[i], Y[i])
                 spare += 1
                 continue
             factor = np.sqrt(n / square)
