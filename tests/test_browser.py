@@ -2,11 +2,14 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 
 import numpy as np
 import pytest
-from samples import diagnosis, manifold
+from PIL import Image
+from samples import diagnosis, manifold, picture
 
 from llise.report import HtmlReport
 
@@ -65,11 +68,16 @@ def resize(driver, width, height=1000):
 
 @pytest.fixture
 def page(browser, report):
+    return opened(browser, report)
+
+
+def opened(browser, address):
+    """The page from the start, in a wide window, with empty logs."""
     resize(browser, 1600)
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get("about:blank")
-    browser.get(report)
+    browser.get(address)
     wait_for(browser, "return document.body.dataset.shown === '0'")
     return browser
 
@@ -96,6 +104,13 @@ def column(driver, number):
     return [cell.text.replace("\n", "") for cell in cells]
 
 
+def assert_no_request_left(driver):
+    entries = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    asked = [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]
+    assert driver.current_url.split("#")[0] in asked  # the log does record
+    assert {address.split(":")[0] for address in asked} <= {"file", "data", "about"}
+
+
 def test_the_console_stays_silent_and_no_request_leaves_the_page(page):
     for button in page.find_elements("css selector", "th button, #theme, .votes button"):
         button.click()
@@ -103,10 +118,7 @@ def test_the_console_stays_silent_and_no_request_leaves_the_page(page):
     page.find_elements("css selector", "#rows tr")[2].click()
     wait_for(page, "return document.body.dataset.shown !== '0'")
     assert page.get_log("browser") == []
-    entries = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    asked = [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]
-    assert page.current_url.split("#")[0] in asked  # the log does record
-    assert {address.split(":")[0] for address in asked} <= {"file", "data", "about"}
+    assert_no_request_left(page)
 
 
 def test_hostile_names_are_shown_as_text(page):
@@ -178,9 +190,7 @@ def test_the_block_under_the_pointer_is_explained(page):
     items = [item.text.replace("\n", " ") for item in page.find_elements("css selector", "#block li")]
     assert len(items) == 3
     for item, nearest in zip(items, found.nearest[row, col]):
-        assert (
-            f"{trained.training_mse[nearest]:.0f}" in item or trained.training_labels[nearest] == "original"
-        )
+        assert f"{trained.training_mse[nearest]:.0f}" in item or trained.training_labels[nearest] == "original"
     assert len(page.find_elements("css selector", "#map .near")) == len(set(found.nearest[row, col, :3]))
     assert rows == 16 and cols == 24  # the last block reaches beyond both edges
 
@@ -282,3 +292,35 @@ def test_dark_and_light_follow_the_system_and_the_button(page):
     assert page.execute_script(background) == seen["dark"]
     one(page, "#theme").click()
     assert page.execute_script(background) == seen["light"]
+
+
+def test_a_page_made_by_the_command_works(browser, tmp_path):
+    reference = picture(64, 96)
+    Image.fromarray(reference).save(tmp_path / "ref.png")
+    for name, copy in [("a.png", reference // 2), ("b.png", reference), ("c.png", 255 - reference // 3)]:
+        Image.fromarray(copy).save(tmp_path / name)
+    command = [sys.executable, "-m", "llise", "diagnose", "ref.png", "a.png", "b.png", "c.png", "--html", "r.html"]
+    subprocess.run([*command, "--no-cache", "--samples", "42", "--quiet"], cwd=tmp_path, check=True)
+    page = opened(browser, (tmp_path / "r.html").as_uri())
+    assert column(page, 2) == ["a.png", "b.png", "c.png"]
+    assert "confident." in one(page, "#verdict").text
+    pictures = {drawn(page)}
+    for choice in ("ssim", "off"):
+        press(page, "overlay", choice)
+        pictures.add(drawn(page))
+    press(page, "overlay", "kinds")
+    one(page, "#opacity").send_keys(Keys.ARROW_LEFT * 20)
+    pictures.add(drawn(page))
+    assert len(pictures) == 4
+    box = one(page, "#canvas").rect
+    corner = round(4 - box["width"] / 2), round(4 - box["height"] / 2)
+    ActionChains(page).move_to_element_with_offset(one(page, "#canvas"), *corner).perform()
+    assert "row 1, column 1;" in one(page, "#block").text
+    assert len(page.find_elements("css selector", "#block li")) == 3
+    one(page, "button[data-key=ssim]").click()
+    assert column(page, 2)[-1] == "b.png"
+    for width in (400, 1600):
+        resize(page, width)
+        assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    assert page.get_log("browser") == []
+    assert_no_request_left(page)

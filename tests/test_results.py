@@ -191,24 +191,6 @@ def test_the_demo_prints_the_table_and_says_where_the_report_is(quick, monkeypat
     assert "</html>" in Path("shown/report.html").read_text()
 
 
-def test_reproduce_passes_its_options_on(quick, monkeypatch):
-    import sys
-    from types import ModuleType
-
-    seen = {}
-    experiments = ModuleType("llise.experiments")
-    experiments.reproduce = lambda **options: seen.update(options)
-    monkeypatch.setitem(sys.modules, "llise.experiments", experiments)
-    import llise
-
-    monkeypatch.setattr(llise, "experiments", experiments, raising=False)
-    assert run("reproduce", "--image", "ref.png", "--out", "there", "--quick", "--method", "LLISE", "--seed", 3) == 0
-    image = seen.pop("image")
-    assert np.array_equal(image, picture())
-    assert seen.pop("out").name == "there"
-    assert seen == {"methods": ["LLISE"], "quick": True, "seed": 3, "n_jobs": -1, "quiet": False}
-
-
 def test_an_unexpected_error_is_one_line_too(quick, monkeypatch, capsys):
     monkeypatch.setattr(quick, "fit", lambda self, progress: 1 / 0)
     assert run("diagnose", "ref.png", "ref.png", "--quiet") == 1
