@@ -7,9 +7,12 @@ One way through the package, one module an arrow:
 """
 
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
-__version__ = version("llise")
+try:
+    __version__ = version("llise")
+except PackageNotFoundError:  # run from a source tree that is not installed
+    __version__ = "0+unknown"
 
 # Public names are imported on first use, so that ``llise --help`` need not wait for SciPy and Numba.
 _HOME = {

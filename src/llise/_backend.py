@@ -19,13 +19,16 @@ def namespace(array: Array) -> Any:
         return np
     if hasattr(array, "__array_namespace__"):
         return array.__array_namespace__()
+    return _compat().array_namespace(array)
+
+
+def _compat() -> Any:
+    """array-api-compat, which gives torch the standard's names; scikit-learn brings a copy."""
     try:
-        from array_api_compat import array_namespace
-    except ImportError as error:
-        raise ImportError(
-            f"{type(array).__module__} arrays need array-api-compat: pip install 'llise[gpu]'."
-        ) from error
-    return array_namespace(array)
+        import array_api_compat
+    except ImportError:
+        from sklearn.externals import array_api_compat
+    return array_api_compat
 
 
 def is_torch(array: Array) -> bool:
@@ -43,6 +46,25 @@ def device_of(array: Array) -> Any:
     return None if isinstance(array, np.ndarray) else array.device
 
 
+def blocks_at_once(array: Array, bytes_per_block: int) -> int:
+    """How many blocks fit into half of the free memory of the array's device; 64 on a CPU, which likes its caches."""
+    if not (is_torch(array) and array.device.type == "cuda"):
+        return 64
+    import torch
+
+    free, _ = torch.cuda.mem_get_info(array.device)
+    return max(1, free // (2 * bytes_per_block))
+
+
+def put_rows(out: Array, index: np.ndarray, rows: Array) -> None:
+    """out[index] = rows."""
+    if is_torch(out) or isinstance(out, np.ndarray):
+        out[like(out, index)] = rows
+        return
+    for place, row in enumerate(index):  # the standard has no assignment through index arrays
+        out[int(row), ...] = rows[place, ...]
+
+
 def like(array: Array, values: Array) -> Array:
     """``values`` (NumPy) as an array in the namespace and on the device of ``array``."""
     xp = namespace(array)
@@ -54,3 +76,13 @@ def to_numpy(array: Array) -> np.ndarray:
     if isinstance(array, np.ndarray):
         return array
     return array.detach().cpu().numpy() if is_torch(array) else np.asarray(array)
+
+
+def triangular_inverse(L: Array) -> Array:
+    """Inverses of lower triangular matrices (..., n, n)."""
+    if is_torch(L):
+        import torch
+
+        eye = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device).expand_as(L)
+        return torch.linalg.solve_triangular(L, eye, upper=False)
+    return namespace(L).linalg.inv(L)

@@ -15,7 +15,7 @@ def _use_writable_cache() -> None:
     """Numba caches beside the source; where that is read-only, use a folder of the user's cache."""
     if not os.environ.get("NUMBA_CACHE_DIR") and not os.access(Path(__file__).parent, os.W_OK):
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        numba.config.CACHE_DIR = str(Path(base) / "llise" / "numba")
+        setattr(numba.config, "CACHE_DIR", str(Path(base) / "llise" / "numba"))  # noqa: B010
 
 
 _use_writable_cache()

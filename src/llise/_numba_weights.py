@@ -13,6 +13,7 @@ from ._jit import FAST, jit
 
 LANES = 32
 SWEEPS = 30  # Jacobi converges in 5 to 8
+REACH = 1e-6  # a direction with a smaller part in the null space does not reach into it
 NULL = 1e-10  # an eigenvalue this small against the problem's scale spans the null space (hard case)
 
 
@@ -144,10 +145,12 @@ def _affine_root(u, v, kv, a, c, w):
         ga += v[r]
     lead = 1.0 / ga + a + c
     half = be / ga + 0.5 * c
-    rest = max(al - be * be / ga, 0.0)
+    rest = al - be * be / ga
+    if not rest > 1e-12 * al:  # rounding
+        rest = 0.0
     L = (half + np.sqrt(max(half * half + lead * rest, 0.0))) / lead
-    if not L > 0.0:  # x is opposite to every affine combination: fall back on the plain barycentre
-        L = 1e-300
+    if not L > 0.0:  # f >= 1 for every combination, and approaches 1 for endless weights: LLE's instead (L = 1)
+        L = 1.0
     mu = (L - be) / ga
     total = 0.0
     for r in range(k):
@@ -402,15 +405,14 @@ def _secular(g, d, smallest, ratio, scale, hard, coordinates):
 def _fill_null_space(d, V, threshold, coordinates):
     """Hard case: the missing length goes into the null space, where f does not see it (eq. 19).
 
-    First so that the weights sum to one as nearly as they can, what is left towards the nearest neighbour.
+    First so that the weights sum to one as nearly as they can, what is left towards the nearest neighbour that
+    reaches into the null space.
     """
     k = d.size
     missing = 1.0
     total = 0.0
-    ones = np.zeros(k)  # V'1 and V'e_1 within the null space
-    first = np.zeros(k)
+    ones = np.zeros(k)  # V'1 within the null space
     reach = 0.0
-    last = 0
     for i in range(k):
         missing -= coordinates[i] * coordinates[i]
         s = 0.0
@@ -419,38 +421,34 @@ def _fill_null_space(d, V, threshold, coordinates):
         total += s * coordinates[i]
         if d[i] <= threshold:
             ones[i] = s
-            first[i] = V[0, i]
             reach += s * s
-            last = i
     missing = np.sqrt(max(missing, 0.0))
     reach = np.sqrt(reach)
     along = 0.0
-    if reach > 1e-9:
+    if reach > REACH:
         along = min(max((1.0 - total) / reach, -missing), missing)
+        ones /= reach
+    else:
+        ones[:] = 0.0
+    rest = np.sqrt(max(missing * missing - along * along, 0.0))
+    direction = np.empty(k)
+    for r in range(k):
         inner = 0.0
         for i in range(k):
-            ones[i] /= reach
-            inner += ones[i] * first[i]
+            direction[i] = V[r, i] if d[i] <= threshold else 0.0
+            inner += ones[i] * direction[i]
+        length = 0.0
         for i in range(k):
-            first[i] -= inner * ones[i]
-            coordinates[i] += along * ones[i]
-    rest = np.sqrt(max(missing * missing - along * along, 0.0))
-    length = np.sqrt(np.sum(first * first))
-    if rest == 0.0:
-        return
-    if length > 1e-9:
-        for i in range(k):
-            coordinates[i] += rest * first[i] / length
-    elif reach > 1e-9:  # the null space is one line, along the ones: take all of the length there
-        sign = 1.0 if along >= 0.0 else -1.0
-        for i in range(k):
-            coordinates[i] += (sign * missing - along) * ones[i]
-    else:
-        lead = 0
-        for r in range(k):
-            if abs(V[r, last]) > abs(V[lead, last]) + 1e-9:
-                lead = r
-        coordinates[last] += rest if V[lead, last] > 0.0 else -rest
+            direction[i] -= inner * ones[i]
+            length += direction[i] * direction[i]
+        length = np.sqrt(length)
+        if length > REACH:
+            for i in range(k):
+                coordinates[i] += along * ones[i] + rest * direction[i] / length
+            return
+    whole = missing if along >= 0.0 else -missing  # the null space is one line, along the ones
+    for i in range(k):
+        coordinates[i] += whole * ones[i]
 
 
 # ---------------------------------------------------------------------------------------------- ADMM weights

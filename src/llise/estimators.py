@@ -13,7 +13,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ._backend import is_torch, namespace, to_numpy, uses_numba
+from ._backend import blocks_at_once, is_torch, namespace, to_numpy, uses_numba
 from ._validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
 from .blocks import BlockGrid
 from .gram import Kernel, refuse_unnormalisable
@@ -173,47 +173,52 @@ class LLISE(_Learner):
         return Kernel("linear")
 
     def _fit(self, X) -> None:
-        images, grid = self._images(X, reset=True)
+        images, grid = as_images(self, X, reset=True)
         self.data_range_ = grey_range(images, self.data_range, rows=self.image_shape_ is None)
         settings = self._settings(images, grid)
-        strips = grid.strips()
+        worked_on = self._on_device(images)
+        strips = self._strips(worked_on, grid)
         tasks = (
-            (grid.slab(images, strip), grid, strip[0] * grid.cols, settings, self.store_weights) for strip in strips
+            (grid.slab(worked_on, strip), grid, strip[0] * grid.cols, settings, self.store_weights) for strip in strips
         )
         store = Store(grid.n_blocks)
-        for part in run_chunks(fit_chunk, tasks, len(strips), self._jobs(images), self._progress("fit")):
-            store.put(part)
+        for part in run_chunks(fit_chunk, tasks, len(strips), self._jobs(worked_on), self._progress("fit")):
+            store.put(part if worked_on is images else part.apply(to_numpy))
+        assert store.whole is not None
         self._keep(store.whole, images, grid, settings)
 
     def embed(self, X, *, return_error=False):
         """Coordinates (b, m, p) of new images; with ``return_error`` also their reconstruction errors (b, m)."""
         check_is_fitted(self, "embedding_")
-        images, grid = self._images(X, reset=False)
+        images, grid = as_images(self, X, reset=False)
         if self.image_shape_ is not None:
             check_range(images, self.data_range_)
         twins = _twins(images, self.training_images_)
-        strips = grid.strips()
+        worked_on = self._on_device(images)
+        strips = self._strips(worked_on, grid)
 
         def tasks():
             for strip in strips:
                 part = slice(strip[0] * grid.cols, strip[1] * grid.cols)
-                slabs = grid.slab(images, strip), grid.slab(self.training_images_, strip)
-                yield (*slabs, twins, grid, part.start, self.blocks_[part], self._fitted_settings)
+                slab = self._on_device(grid.slab(self.training_images_, strip))
+                fitted = self.blocks_[part].apply(self._on_device)
+                yield (grid.slab(worked_on, strip), slab, twins, grid, part.start, fitted, self._fitted_settings)
 
-        results = list(
-            run_chunks(transform_chunk, tasks(), len(strips), self._jobs(images), self._progress("transform"))
-        )
+        jobs, progress = self._jobs(worked_on), self._progress("transform")
+        results = list(run_chunks(transform_chunk, tasks(), len(strips), jobs, progress))
+        if worked_on is not images:
+            results = [(to_numpy(y), to_numpy(f)) for y, f in results]
         xp = namespace(results[0][0])
         coordinates = self._as_input(xp.concat([y for y, _ in results]), images)
         return (coordinates, xp.concat([f for _, f in results])) if return_error else coordinates
 
-    def _images(self, X, *, reset: bool) -> tuple[Array, BlockGrid]:
-        images, grid = as_images(self, X, reset=reset)
-        if self.device is not None and uses_numba(images):
-            import torch
+    def _on_device(self, array: Array) -> Array:
+        """NumPy arrays go to the torch device that was asked for; torch tensors stay where they are."""
+        if self.device is None or not uses_numba(array):
+            return array
+        import torch
 
-            images = torch.as_tensor(np.ascontiguousarray(images), device=self.device)
-        return images, grid
+        return torch.as_tensor(np.ascontiguousarray(array), device=self.device)
 
     def _settings(self, images: Array, grid: BlockGrid) -> Settings:
         n, q = images.shape[0], grid.q
@@ -270,11 +275,16 @@ class LLISE(_Learner):
         self.__dict__.pop("_map", None)
 
     def _as_input(self, coordinates: Array, images: Array) -> Array:
-        """float32 in, float32 out; everything else comes out in float64; back from the device asked for."""
+        """float32 in, float32 out; everything else comes out in float64."""
         xp = namespace(coordinates)
         if str(images.dtype).endswith("float32"):
             coordinates = xp.astype(coordinates, xp.float32, copy=False)
-        return to_numpy(coordinates) if self.device is not None and not is_torch(coordinates) else coordinates
+        return coordinates
+
+    def _strips(self, images: Array, grid: BlockGrid) -> list[tuple[int, int]]:
+        n, k = images.shape[0], min(self.n_neighbors, images.shape[0])
+        # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once in the array engine
+        return grid.strips(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2)))
 
     def _jobs(self, images: Array) -> int | None:
         return self.n_jobs if uses_numba(images) else 1

@@ -83,8 +83,13 @@ class Fitted:
         """Kernel statistics as the Gram step takes them."""
         return None if self.means is None else GramStatistics(self.norms, self.means, self.grand)
 
+    def apply(self, function: Callable) -> Fitted:
+        """The same with ``function`` of every array."""
+        values: dict[str, Any] = {name: None if v is None else function(v) for name, v in vars(self).items()}
+        return Fitted(**values)
+
     def __getitem__(self, chunk: slice) -> Fitted:
-        return Fitted(**{name: None if v is None else v[chunk] for name, v in vars(self).items()})
+        return self.apply(lambda v: v[chunk])
 
 
 # ----------------------------------------------------------------------------------------------- one chunk
@@ -197,19 +202,21 @@ def _fitted(
     n: int,
 ) -> Fitted:
     xp = namespace(weights)
-    compact = xp.uint8 if n <= 256 else xp.int32
+    norms, means, grand = (statistics.norms, statistics.means, statistics.grand) if statistics else (None,) * 3
     return Fitted(
-        embedding.coordinates,
-        xp.astype(weights, xp.float32) if keep_weights else None,
-        xp.astype(neighbors, compact) if keep_weights else None,
-        *(None,) * 3 if statistics is None else (statistics.norms, statistics.means, statistics.grand),
-        level,
-        error,
-        embedding.objective,
-        embedding.stationarity,
-        embedding.n_iter,
-        embedding.violation,
-        embedding.history,
+        coordinates=embedding.coordinates,
+        weights=xp.astype(weights, xp.float32) if keep_weights else None,
+        neighbors=xp.astype(neighbors, xp.uint8 if n <= 256 else xp.int32) if keep_weights else None,
+        norms=norms,
+        means=means,
+        grand=grand,
+        level=level,
+        reconstruction_error=error,
+        objective=embedding.objective,
+        stationarity=embedding.stationarity,
+        n_iter=embedding.n_iter,
+        violation=embedding.violation,
+        history=embedding.history,
     )
 
 
@@ -248,22 +255,19 @@ class Store:
     """Arrays of all blocks, filled chunk by chunk, so that chunks are never held twice."""
 
     def __init__(self, b: int) -> None:
-        self.b, self.at, self.whole = b, 0, None
+        self.b, self.at = b, 0
+        self.whole: Fitted | None = None
 
     def put(self, part: Fitted) -> None:
         """Append one chunk."""
         size = part.objective.shape[0]
         if self.whole is None:
-            empty = {
-                name: None if v is None else namespace(v).empty((self.b, *v.shape[1:]), dtype=v.dtype, **_where(v))
-                for name, v in vars(part).items()
-            }
-            self.whole = Fitted(**empty)
+            self.whole = part.apply(self._empty)
         for name, v in vars(part).items():
             if v is not None:
                 getattr(self.whole, name)[self.at : self.at + size] = v
         self.at += size
 
-
-def _where(array: Array) -> dict:
-    return {} if isinstance(array, np.ndarray) else {"device": array.device}
+    def _empty(self, v: Array) -> Array:
+        where = {} if isinstance(v, np.ndarray) else {"device": v.device}
+        return namespace(v).empty((self.b, *v.shape[1:]), dtype=v.dtype, **where)

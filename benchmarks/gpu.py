@@ -1,0 +1,87 @@
+"""The GPU engine against the CPU engine on the paper's problem: parity, then time.
+
+    python benchmarks/gpu.py [--device cuda] [--size 512]
+
+Prints a Markdown table.  Needs torch; with ``--device cpu`` it checks the same parity on any machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+import torch
+
+from llise import LLISE, KernelLLISE, datasets
+from llise.recognition import nearest_labels
+
+CASES = {
+    "LLISE, sphere, p = 4": (LLISE, {}),
+    "LLISE, affine, p = 4": (LLISE, {"constraint": "affine"}),
+    "LLISE, affine, luminance, k = 20, p = 8": (
+        LLISE,
+        {"n_components": 8, "n_neighbors": 20, "constraint": "affine", "luminance": 0.5},
+    ),
+    "kernel LLISE (RBF), sphere, p = 4": (KernelLLISE, {}),
+    "LLISE, ADMM 230/60": (LLISE, {"solver": "admm", "random_state": 0}),
+}
+
+
+def synchronise(device: str) -> None:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()
+
+
+def timed(function, device: str, repeats: int) -> float:
+    """Median seconds of a warm call."""
+    seconds = []
+    for _ in range(repeats):
+        synchronise(device)
+        start = time.perf_counter()
+        function()
+        synchronise(device)
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--size", type=int, default=512, help="side of the crop of the built-in image")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=-1)
+    options = parser.parse_args()
+    side = options.size
+    training = datasets.training_set(datasets.reference(), n_jobs=options.jobs)
+    images = np.ascontiguousarray(training.images[:, :side, :side])
+    codes = np.unique(training.labels, return_inverse=True)[1]
+    new = images[20:32] // 2 + images[60:72] // 2
+    name = torch.cuda.get_device_name() if options.device.startswith("cuda") else "CPU"
+    print(f"device: {name}; torch {torch.__version__}; {len(images)} images of {side}x{side}\n")
+    print(
+        "| case | dtype | CPU fit [s] | device fit [s] | transform of 12 [s] | objective, relative difference | "
+        "violation | stationarity | equal labels |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for title, (learner, settings) in CASES.items():
+        for dtype in ("uint8", "float32"):
+            values, fresh = (v if dtype == "uint8" else (v / 255).astype(np.float32) for v in (images, new))
+            cpu = learner(n_jobs=options.jobs, **settings)
+            cpu_seconds = timed(lambda: cpu.fit(values), "cpu", 2)  # noqa: B023
+            tensor, fresh = (torch.as_tensor(v, device=options.device) for v in (values, fresh))
+            device = learner(**settings).fit(tensor)
+            seconds = timed(lambda: device.fit(tensor), options.device, options.repeats)  # noqa: B023
+            transform = timed(lambda: device.transform(fresh), options.device, options.repeats)  # noqa: B023
+            labels = [nearest_labels(e, codes, 7) for e in (cpu.embedding_, device.embedding_.cpu().numpy())]
+            difference = abs(device.embedding_error_ / cpu.embedding_error_ - 1)
+            print(
+                f"| {title} | {dtype} | {cpu_seconds:.2f} | {seconds:.3f} | {transform:.3f} | {difference:.1e} | "
+                f"{device.constraint_violation_:.1e} | {device.stationarity_:.1e} | "
+                f"{(labels[0] == labels[1]).mean():.4f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,415 @@
+"""The kernels of ``_numba_embedding.py`` in the array namespace, all blocks at once: for torch, on CPU or GPU.
+
+Same functions, same signatures, same equation numbers (docs/math.md).  S is a dense matrix here, (b, n, n), and
+blocks advance together; those that are done are left out of the next step.  Only products, Cholesky factors and
+triangular inverses are batched: batched eigensolvers and QR are slow on GPUs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._array_weights import _jacobi
+from ._backend import device_of, like, namespace, put_rows, to_numpy, triangular_inverse
+from ._numba_embedding import DAMPING, STIFFNESS
+
+Array = Any
+
+
+@dataclass
+class _Blocks:
+    """Blocks that are worked on: S, the point Y, and what the objective leaves there (eq. 25-26)."""
+
+    S: Array
+    Y: Array
+    c: float
+    SY: Array = None
+    AY: Array = None
+    alpha: Array = None  # (b, n, 1)
+    beta: Array = None
+    value: Array = None  # (b,)
+
+    def move(self, Y: Array) -> _Blocks:
+        """The same problem at another point."""
+        xp = namespace(Y)
+        SY = xp.matmul(self.S, Y)
+        AY = Y - SY
+        alpha = xp.sum(AY * AY, axis=-1)[..., None]
+        beta = (xp.sum(Y * Y, axis=-1) + xp.sum(SY * SY, axis=-1))[..., None] + self.c
+        return _Blocks(self.S, Y, self.c, SY, AY, alpha, beta, xp.sum(alpha / beta, axis=(-2, -1)))
+
+    def only(self, index: Array) -> _Blocks:
+        """The blocks ``index``."""
+        take = lambda v: namespace(v).take(v, index, axis=0)
+        values = (take(v) for v in (self.SY, self.AY, self.alpha, self.beta, self.value))
+        return _Blocks(take(self.S), take(self.Y), self.c, *values)
+
+    def adjoint(self, V: Array) -> Array:
+        """S' V."""
+        xp = namespace(V)
+        return xp.matmul(xp.matrix_transpose(self.S), V)
+
+    def gradient(self) -> Array:
+        """2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y, tau = theta / beta (eq. 27)."""
+        v, tau = self.AY / self.beta, self.alpha / self.beta**2
+        return 2 * (v - tau * self.Y - self.adjoint(v + tau * self.SY))
+
+    def published_gradient(self) -> Array:
+        """The paper's gradient with M_j as printed (slip 2)."""
+        tau = self.alpha / self.beta**2
+        scatter = (1 / self.beta - tau) * self.SY
+        return 2 * ((self.Y - 2 * self.SY) / self.beta - tau * self.Y + self.adjoint(scatter))
+
+    def hessian(self, U: Array) -> Array:
+        """Derivative of the gradient along U (eq. 28)."""
+        xp = namespace(U)
+        SU = xp.matmul(self.S, U)
+        AU = U - SU
+        da = 2 * xp.sum(self.AY * AU, axis=-1)[..., None]
+        db = 2 * xp.sum(self.Y * U + self.SY * SU, axis=-1)[..., None] / self.beta
+        tau = self.alpha / self.beta**2
+        dtau = da / self.beta**2 - 2 * tau * db
+        v = (AU - self.AY * db) / self.beta
+        return 2 * (v - tau * U - dtau * self.Y - self.adjoint(v + tau * SU + dtau * self.SY))
+
+    def scale(self, G: Array) -> Array:
+        """What a gradient is small against (eq. 36)."""
+        xp = namespace(G)
+        return xp.maximum(_norm(G), 2e-8 * _norm(self.Y / self.beta))
+
+
+def _norm(U: Array) -> Array:
+    xp = namespace(U)
+    return xp.sqrt(xp.sum(U * U, axis=(-2, -1)))
+
+
+def _inner(U: Array, V: Array) -> Array:
+    return namespace(U).sum(U * V, axis=(-2, -1))
+
+
+def _wide(v: Array) -> Array:
+    return v[:, None, None]
+
+
+def _project(Y: Array, U: Array) -> Array:
+    """Onto the tangent space: U - Y Y'U / n, centred (eq. 30)."""
+    xp = namespace(U)
+    U = U - xp.mean(U, axis=-2)[:, None, :]
+    return U - xp.matmul(Y, xp.matmul(xp.matrix_transpose(Y), U)) / Y.shape[-2]
+
+
+def _orthonormalise(Y: Array) -> Array:
+    """Columns centred, orthogonal and of squared length n: modified Gram-Schmidt, twice (eq. 31)."""
+    xp = namespace(Y)
+    n, p = Y.shape[-2:]
+    done: list[Array] = []
+    for i in range(p):
+        y = _centred(Y[..., i])
+        before = xp.sum(y * y, axis=-1)
+        for s in done:
+            y = y - (xp.sum(s * y, axis=-1) / n)[:, None] * s
+        lost = ~(xp.sum(y * y, axis=-1) > 1e-20 * before)
+        if bool(xp.any(lost)):
+            y = xp.where(lost[:, None], _spare(y, done, lost), y)
+        y = y * xp.sqrt(n / xp.sum(y * y, axis=-1))[:, None]
+        y = _centred(y)
+        for s in done:
+            y = y - (xp.sum(s * y, axis=-1) / n)[:, None] * s
+        done.append(y * xp.sqrt(n / xp.sum(y * y, axis=-1))[:, None])
+    return xp.stack(done, axis=-1)
+
+
+def _spare(y: Array, done: list[Array], lost: Array) -> Array:
+    """Cosines of the image index for starts without enough directions: the first not spanned already."""
+    xp = namespace(y)
+    n = y.shape[-1]
+    chosen = xp.zeros_like(y)
+    missing = lost
+    for order in range(1, n):
+        cosine = np.cos(np.pi * order * (np.arange(n) + 0.5) / n)
+        z = _centred(xp.broadcast_to(like(y, cosine), y.shape))
+        before = xp.sum(z * z, axis=-1)
+        for s in done:
+            z = z - (xp.sum(s * z, axis=-1) / n)[:, None] * s
+        good = missing & (xp.sum(z * z, axis=-1) > 1e-20 * before)
+        chosen = xp.where(good[:, None], z, chosen)
+        missing = missing & ~good
+        if not bool(xp.any(missing)):
+            break
+    return chosen
+
+
+def _centred(y: Array) -> Array:
+    return y - namespace(y).mean(y, axis=-1)[:, None]
+
+
+def _inverse(S: Array, d: Array) -> Array:
+    """Inverse of A' diag(d) A + (damping I + stiffness 11'/n) times its mean diagonal (eq. 33)."""
+    xp = namespace(S)
+    n = S.shape[-1]
+    eye = xp.eye(n, dtype=S.dtype, device=device_of(S))
+    A = eye - S
+    M = xp.matmul(xp.matrix_transpose(A), d * A)
+    mean = xp.mean(xp.linalg.diagonal(M), axis=-1)
+    M = M + _wide(mean) * (DAMPING * eye + STIFFNESS / n)
+    L = triangular_inverse(xp.linalg.cholesky(M))
+    return xp.matmul(xp.matrix_transpose(L), L)
+
+
+def _spectral_start(S: Array, Y: Array, rounds: int) -> Array:
+    """The p lowest eigenvectors of A'A among centred vectors, by inverse subspace iteration from Y (eq. 32)."""
+    xp = namespace(S)
+    n, p = Y.shape[-2:]
+    inverse = _inverse(S, xp.ones_like(S[..., :1]))
+    Y = _orthonormalise(Y)
+    moving = xp.ones_like(Y[:, 0, 0]) > 0
+    for _ in range(rounds):
+        fresh = _orthonormalise(xp.matmul(inverse, Y))
+        kept = _norm(xp.matmul(xp.matrix_transpose(Y), fresh) / n) ** 2
+        Y = xp.where(_wide(moving), fresh, Y)
+        moving = moving & (p - kept >= 1e-4 * p)
+        if not bool(xp.any(moving)):
+            break
+    return Y
+
+
+@dataclass
+class _Preconditioner:
+    """M^-1 made tangent: Z = M^-1 (R - B lambda) with B'Z = 0, B = [Y 1] (eq. 34)."""
+
+    inverse: Array
+    Y: Array
+
+    def __post_init__(self) -> None:
+        xp = namespace(self.Y)
+        self.B = xp.concat([self.Y, xp.ones_like(self.Y[..., :1])], axis=-1)
+        self.MB = xp.matmul(self.inverse, self.B)
+        inner = xp.matmul(xp.matrix_transpose(self.B), self.MB)
+        L = triangular_inverse(xp.linalg.cholesky(0.5 * (inner + xp.matrix_transpose(inner))))
+        self.C = xp.matmul(xp.matrix_transpose(L), L)
+
+    def __call__(self, R: Array) -> Array:
+        xp = namespace(R)
+        Z = xp.matmul(self.inverse, R)
+        part = xp.matmul(self.C, xp.matmul(xp.matrix_transpose(self.B), Z))
+        return _project(self.Y, Z - xp.matmul(self.MB, part))
+
+
+def _newton_step(at: _Blocks, G: Array, R: Array, precondition: _Preconditioner, forcing: Array) -> tuple[Array, Array]:
+    """Truncated conjugate gradients on Hess[U] = -grad in the tangent space (eq. 35), and Hessian products."""
+    xp = namespace(G)
+    n, p = G.shape[-2:]
+    YG = xp.matmul(xp.matrix_transpose(at.Y), G) / n
+    YG = 0.5 * (YG + xp.matrix_transpose(YG))
+    U = xp.zeros_like(G)
+    residual = R
+    goal = forcing * _norm(R)
+    Z = precondition(residual)
+    D = -Z
+    rz = _inner(residual, Z)
+    live = xp.ones_like(rz) > 0
+    products = xp.zeros_like(rz)
+    for _ in range(60):
+        products = products + xp.astype(live, products.dtype)
+        H = _project(at.Y, at.hessian(D) - xp.matmul(D, YG))
+        curvature = _inner(D, H)
+        bends = curvature > 0
+        step = xp.where(bends, rz / xp.where(bends, curvature, 1.0), xp.sqrt(n * p / _inner(D, D)))
+        U = U + _wide(xp.where(live, step, 0.0)) * D
+        residual = residual + _wide(xp.where(live & bends, step, 0.0)) * H
+        live = live & bends & (_norm(residual) > goal)
+        if not bool(xp.any(live)):
+            break
+        Z = precondition(residual)
+        fresh = _inner(residual, Z)
+        D = -Z + _wide(fresh / xp.where(rz == 0, 1.0, rz)) * D
+        rz = fresh
+    return U, products
+
+
+def _line_search(at: _Blocks, U: Array, R: Array) -> tuple[_Blocks, Array]:
+    """Backtracking along U; a block that finds no decrease stays, and the second result is False for it."""
+    xp = namespace(U)
+    n, p = U.shape[-2:]
+    descent = _inner(R, U)
+    U = U * _wide(1 - 2 * xp.astype(descent > 0, U.dtype))
+    descent = -xp.abs(descent)
+    length = _norm(U)
+    step = xp.where(length > 0, xp.minimum(xp.ones_like(length), np.sqrt(n * p) / length), 0.0)
+    noise = 1e-15 * xp.sqrt(n * at.value) + 1e-14 * at.value
+    best, moved = at, xp.zeros_like(step) > 0
+    for _ in range(30):
+        trial = at.move(_orthonormalise(at.Y + _wide(step) * U))
+        good = ~moved & (trial.value <= at.value + 1e-4 * step * descent + noise)
+        best = _choose(good, trial, best)
+        moved = moved | good
+        if bool(xp.all(moved)):
+            break
+        step = 0.5 * step
+    return best, moved
+
+
+def _choose(which: Array, a: _Blocks, b: _Blocks) -> _Blocks:
+    xp = namespace(a.Y)
+    if bool(xp.all(which)):
+        return a
+    mixed = [xp.where(_wide(which), x, y) for x, y in ((a.Y, b.Y), (a.SY, b.SY), (a.AY, b.AY))]
+    rest = [xp.where(_wide(which), x, y) for x, y in ((a.alpha, b.alpha), (a.beta, b.beta))]
+    return _Blocks(a.S, mixed[0], a.c, mixed[1], mixed[2], *rest, xp.where(which, a.value, b.value))
+
+
+def exact_embedding(
+    weights: Array,
+    neighbors: Array,
+    c: float,
+    start: Array,
+    tol: float,
+    max_iter: int,
+    out: Array,
+    results: np.ndarray,
+    history: np.ndarray,
+) -> None:
+    """Feasible, stationary coordinates on every block (eq. 32-36)."""
+    xp = namespace(weights)
+    S = _dense(weights, neighbors)
+    at = _Blocks(S, start, c).move(_spectral_start(S, start, 12))
+    active = np.arange(S.shape[0])
+    products = np.zeros(S.shape[0])
+    for iteration in range(max_iter + 1):
+        G = at.gradient()
+        R = _project(at.Y, G)
+        relative = _norm(R) / at.scale(G)
+        if iteration < history.shape[1]:
+            history[active, iteration, 0] = to_numpy(at.value)
+            history[active, iteration, 1] = to_numpy(relative)
+        open_ = to_numpy(relative > tol) & (iteration < max_iter)
+        _finish(at, active, relative, ~open_, out, results)
+        if not open_.any():
+            break
+        keep = like(weights, np.flatnonzero(open_))
+        at, active = at.only(keep), active[open_]
+        G, R, relative = (xp.take(v, keep, axis=0) for v in (G, R, relative))
+        if iteration % 4 == 0:
+            inverse = _inverse(at.S, 1 / at.beta)
+        else:
+            inverse = xp.take(inverse, keep, axis=0)
+        forcing = xp.minimum(xp.sqrt(relative), xp.zeros_like(relative) + 0.1)
+        U, taken = _newton_step(at, G, R, _Preconditioner(inverse, at.Y), forcing)
+        products[active] += to_numpy(taken)
+        at, moved = _line_search(at, U, R)
+        stuck = ~to_numpy(moved)
+        if stuck.any():
+            _finish(at, active, relative, stuck, out, results)
+            keep = like(weights, np.flatnonzero(~stuck))
+            at, active, inverse = at.only(keep), active[~stuck], xp.take(inverse, keep, axis=0)
+            if not active.size:
+                break
+    results[:, 2] = products
+    out[...] = _canonical(S, out)
+    results[:, 3] = to_numpy(_violation(out))
+
+
+def _finish(
+    at: _Blocks, active: np.ndarray, relative: Array, done: np.ndarray, out: Array, results: np.ndarray
+) -> None:
+    """Write down the blocks of ``active`` that are done."""
+    if not done.any():
+        return
+    xp = namespace(at.Y)
+    here = like(at.Y, np.flatnonzero(done))
+    put_rows(out, active[done], xp.take(at.Y, here, axis=0))
+    results[active[done], 0] = to_numpy(xp.take(at.value, here, axis=0))
+    results[active[done], 1] = to_numpy(xp.take(relative, here, axis=0))
+
+
+def _dense(weights: Array, neighbors: Array) -> Array:
+    """S (b, n, n) from weights and neighbours (b, n, k)."""
+    xp = namespace(weights)
+    b, n, k = weights.shape
+    columns = xp.arange(n, device=device_of(weights))
+    S = xp.zeros_like(xp.broadcast_to(weights[..., :1], (b, n, n)))
+    for r in range(k):
+        S = S + xp.where(neighbors[..., r : r + 1] == columns, weights[..., r : r + 1], 0.0)
+    return S
+
+
+def _canonical(S: Array, Y: Array) -> Array:
+    """The rotation that diagonalises Y'A'AY, ascending, skewed upwards."""
+    xp = namespace(Y)
+    AY = Y - xp.matmul(S, Y)
+    values, vectors = _jacobi(xp.matmul(xp.matrix_transpose(AY), AY))
+    order = xp.argsort(values, axis=-1)
+    vectors = xp.take_along_axis(vectors, xp.broadcast_to(order[:, None, :], vectors.shape), axis=-1)
+    Y = xp.matmul(Y, vectors)
+    skew = xp.sum(Y**3, axis=-2)
+    return Y * (1 - 2 * xp.astype(skew < 0, Y.dtype))[:, None, :]
+
+
+def _violation(Y: Array) -> Array:
+    """max of |mean of Y| and |Y'Y / n - I|, for each block (eq. 31)."""
+    xp = namespace(Y)
+    n, p = Y.shape[-2:]
+    eye = xp.eye(p, dtype=Y.dtype, device=device_of(Y))
+    covariance = xp.max(xp.abs(xp.matmul(xp.matrix_transpose(Y), Y) / n - eye), axis=(-2, -1))
+    return xp.maximum(covariance, xp.max(xp.abs(xp.mean(Y, axis=-2)), axis=-1))
+
+
+def admm_embedding(
+    weights: Array,
+    neighbors: Array,
+    c: float,
+    rho: float,
+    eta: float,
+    max_iter: int,
+    tol: float,
+    published: bool,
+    start: Array,
+    out: Array,
+    results: np.ndarray,
+    history: np.ndarray,
+) -> None:
+    """The paper's iterations (eq. 37) from ``start`` (b, 3, n, p) = Y, V, J."""
+    xp = namespace(weights)
+    n = weights.shape[1]
+    at = _Blocks(_dense(weights, neighbors), start[:, 0, ...], c).move(start[:, 0, ...])
+    V, J = start[:, 1, ...], start[:, 2, ...]
+    singular_value = float(n) if published else float(np.sqrt(n))
+    rounds = np.full(weights.shape[0], max_iter)
+    live = xp.ones_like(V[:, 0, 0])
+    for iteration in range(max_iter):
+        if iteration < history.shape[1]:
+            history[:, iteration, 0] = to_numpy(at.value)
+            history[:, iteration, 1] = to_numpy(_violation(at.Y))
+        G = at.published_gradient() if published else at.gradient()
+        Y = at.Y - _wide(live) * (eta * G + eta * rho * (at.Y - V + J))
+        fresh = _polar(Y + J, singular_value)
+        gap = xp.max(xp.maximum(xp.abs(Y - fresh), xp.abs(fresh - V)), axis=(-2, -1))
+        J = J + _wide(live) * (Y - fresh)
+        V = xp.where(_wide(live) > 0, fresh, V)
+        at = at.move(Y)
+        if tol < 0:
+            continue
+        rounds[to_numpy((gap <= tol) & (live > 0))] = iteration + 1
+        live = xp.where(gap <= tol, 0.0, live)
+        if not bool(xp.any(live > 0)):
+            break
+    G = at.gradient()
+    results[:, 0] = to_numpy(at.value)
+    results[:, 1] = to_numpy(_norm(_project(at.Y, G)) / at.scale(G))
+    results[:, 2] = rounds
+    results[:, 3] = to_numpy(_violation(at.Y))
+    out[...] = at.Y
+
+
+def _polar(B: Array, singular_value: float) -> Array:
+    """Centre B and set its singular values: B (B'B)^(-1/2), by the eigenvectors of B'B (eq. 31)."""
+    xp = namespace(B)
+    B = B - xp.mean(B, axis=-2)[:, None, :]
+    d, V = _jacobi(xp.matmul(xp.matrix_transpose(B), B))
+    turned = xp.matmul(B, V)
+    lengths = xp.sqrt(xp.sum(turned * turned, axis=-2))[:, None, :]
+    unit = turned / xp.where(lengths > 0, lengths, 1.0)
+    return singular_value * xp.matmul(unit, xp.matrix_transpose(V))
