@@ -196,18 +196,18 @@ class Diagnoser:
         self, progress: Callable[..., Iterable[Any]] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Features (s, f), set codes (s,) and contributions of the kinds (s, 6) of random copies."""
-        windows = self.windows_.cut(self.reference, MARGIN)
+        scene = synthesis.Scene(self.reference, self.windows_)
         chunks = np.array_split(np.arange(self.n_samples), max(self.n_samples // 32, 1))
         made = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(self._draw_chunk)(windows, chunk) for chunk in chunks
+            delayed(self._draw_chunk)(scene, chunk) for chunk in chunks
         )
         if progress:
             made = progress(made, total=len(chunks))
         features, codes, parts = zip(*made)
         return np.concatenate(features), np.concatenate(codes), np.concatenate(parts)
 
-    def _draw_chunk(self, windows: np.ndarray, chunk: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        samples = [synthesis.draw_nth(windows, int(i), self.random_state) for i in chunk]
+    def _draw_chunk(self, scene: synthesis.Scene, chunk: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        samples = [synthesis.draw_nth(scene, int(i), self.random_state) for i in chunk]
         inner = [sample.windows[:, MARGIN:-MARGIN, MARGIN:-MARGIN] for sample in samples]
         codes = np.array([synthesis.SETS.index(sample.kinds) for sample in samples], np.int16)
         parts = np.array([[sample.parts.get(kind, 0.0) for kind in KINDS] for sample in samples], np.float32)

@@ -20,7 +20,10 @@ from scipy.ndimage import uniform_filter
 
 BLOCK = 8
 """Side of JPEG's blocks."""
-MARGIN = 16
+ROUNDING = 0.2
+"""Power about that of rounding once or twice; below it a measurement tells programs apart, not
+distortions."""
+MARGIN = 32
 """Border around a window, so that blur finds its neighbourhood there."""
 
 
@@ -40,7 +43,7 @@ class Windows:
         return np.stack([padded[r : r + rows, c : c + cols] for r, c in self.corners])
 
 
-def choose_windows(reference: np.ndarray, side: int = 128, count: int = 4) -> Windows:
+def choose_windows(reference: np.ndarray, side: int = 160, count: int = 3) -> Windows:
     """Choose windows from the smoothest to the roughest part of the reference.
 
     Parameters
@@ -82,7 +85,7 @@ _DCT = fft.dct(np.eye(BLOCK), norm="ortho", axis=0).astype(np.float32)
 _FREQUENCY = np.add.outer(np.arange(BLOCK), np.arange(BLOCK)).ravel()
 _GROUPS = [np.flatnonzero(np.isin(_FREQUENCY, sums)) for sums in ((1, 2), (3, 4), (5, 6, 7), list(range(8, 15)))]
 # Coefficients whose rounding is looked at: the lowest, which survive in most JPEGs.
-_LOW = np.flatnonzero((_FREQUENCY >= 1) & (_FREQUENCY <= 4))
+_LOW = np.flatnonzero(_FREQUENCY <= 4)
 _STEPS = np.unique(np.rint(np.geomspace(6, 255, 72)))
 
 
@@ -181,18 +184,22 @@ class Statistics:
         self._shape(out, "residual", residual)
         self._shape(out, "rest", rest)
         self._point_scatter(out, clean)
-        self._gains(out, straightened, out["slope"])
+        unfiltered = self._gains(out, straightened, out["slope"])
+        self._shape(out, "unfiltered", unfiltered)
+        self._smooth_parts(out, "unfiltered ", unfiltered)
         self._noise(out, rest)
-        self._smooth_parts(out, rest)
+        self._smooth_parts(out, "", rest)
         coded = block_dct(clean)
         self._coding(out, straightened, coded, clean, rest)
+        self._sawtooth(out, "sawtooth", block_dct(straightened))
+        self._sawtooth(out, "unfiltered sawtooth", block_dct(unfiltered))
         return out
 
     def _impulses(self, out: dict[str, float], image: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Measure pixels far from their neighbours' residual; return the image with them smoothed over."""
         around = _middle_of_neighbours(residual)
         lonely = residual - around
-        scale = 1.4826 * float(np.median(np.abs(lonely))) + 0.4
+        scale = 1.4826 * float(np.median(np.abs(lonely[:, ::2, ::2]))) + 0.4
         # A pixel lost by blur is far from its neighbours in the residual too, but not in the image itself.
         peak = image - _middle_of_neighbours(image)
         far = (np.abs(lonely) > 4.5 * scale + 3) & (peak * np.sign(lonely) > 0.5 * np.abs(lonely))
@@ -234,11 +241,15 @@ class Statistics:
         out["shift of middle"] = float(np.median(y - x))
         out["slope"] = slope
         out["slope strength"] = (slope - 1) * spread
-        out["pivot"] = float(np.clip(out["shift"] / ((slope - 1) * spread + np.copysign(0.3, slope - 1)), -20, 20))
+        shifted, stretched = out["shift"] ** 2, out["slope strength"] ** 2
+        out["shift part"] = shifted / (shifted + stretched + float(np.sum(bend[2:] ** 2)) + 0.5)
         out["bend 2"], out["bend 3"] = float(bend[2]), float(bend[3])
-        out["line misfit"] = np.log(np.std(y - x - (slope - 1) * (x - centre)) + 0.05)
-        out["curve misfit"] = np.log(np.std(y - x - basis @ bend) + 0.05)
-        out["mean misfit"] = np.log(np.std(y - x) + 0.05)
+        for name, left in (
+            ("line", y - x - (slope - 1) * (x - centre)),
+            ("curve", y - x - basis @ bend),
+            ("mean", y - x),
+        ):
+            out[f"{name} misfit"] = np.log(np.std(left) + 0.3)
         pixels = (self.reference - centre) / (2.5 * spread)
         offset = np.polynomial.legendre.legval(np.clip(pixels, -1.2, 1.2), bend)
         curve = np.clip(self.reference + offset, 0, 255).astype(np.float32)
@@ -253,39 +264,40 @@ class Statistics:
         mean = np.bincount(self.levels, values, 256) / counts
         square = np.bincount(self.levels, values * values, 256) / counts
         scatter = np.sum(self.level_counts * np.maximum(square - mean**2, 0)) / values.size
-        out["point scatter"] = np.log(scatter + 0.02)
+        out["point scatter"] = np.log(scatter + ROUNDING)
         inside = (mean > 3) & (mean < 252) & (self.level_counts > 8)
         change = mean - np.arange(256)
         weight = self.level_counts * inside
         total = max(weight.sum(), 1)
         middle = float(np.sum(weight * change) / total)
         out["point shift"] = middle
-        out["point spread"] = np.log(np.sqrt(np.sum(weight * (change - middle) ** 2) / total) + 0.05)
+        out["point spread"] = np.log(np.sqrt(np.sum(weight * (change - middle) ** 2) / total) + 0.3)
         clipped = (clean <= 0) | (clean >= 255)
         shift = np.rint(clean - self.reference).astype(np.int64)[~clipped]
         common = np.bincount((shift + 255).clip(0, 510), minlength=511) if shift.size else np.zeros(1)
         out["common shift"] = float(common.max() / max(shift.size, 1))
         out["clipped"] = float(clipped.mean())
 
-    def _smooth_parts(self, out: dict[str, float], rest: np.ndarray) -> None:
+    def _smooth_parts(self, out: dict[str, float], name: str, rest: np.ndarray) -> None:
         """What is left where the reference is smooth: blur leaves nothing there, noise and impulses do."""
         m, rows, cols = rest.shape
         blocks = rest.reshape(m, rows // BLOCK, BLOCK, cols // BLOCK, BLOCK).swapaxes(2, 3)
         blocks = blocks.reshape(-1, BLOCK, BLOCK)[self.smooth]
         blocks = blocks - blocks.mean(axis=(1, 2), keepdims=True)
         energy = np.mean(blocks**2, axis=(1, 2))
-        power = float(energy.mean()) + 0.02
-        out["smooth power"] = np.log(power)
-        out["smooth middle"] = np.log((float(np.median(energy)) + 0.01) / power)
-        out["smooth kurtosis"] = _kurtosis(blocks)
-        out["smooth peaks"] = float(np.log((np.abs(blocks).max(axis=(1, 2)) + 0.1).mean() / np.sqrt(power)))
+        power = float(energy.mean()) + ROUNDING
+        out[f"{name}smooth power"] = np.log(power)
+        out[f"{name}smooth middle"] = np.log((float(np.median(energy)) + ROUNDING) / power)
+        out[f"{name}smooth kurtosis"] = _kurtosis(blocks)
+        out[f"{name}smooth peaks"] = float(np.log((np.abs(blocks).max(axis=(1, 2)) + 0.5).mean() / np.sqrt(power)))
+        out[f"{name}smooth skewness"] = _skewness(blocks)
         for lag in (1, 2, 3):
             across = float(np.mean(blocks[:, :, lag:] * blocks[:, :, :-lag]))
             down = float(np.mean(blocks[:, lag:] * blocks[:, :-lag]))
-            out[f"smooth correlation {lag}"] = 0.5 * (across + down) / power
+            out[f"{name}smooth correlation {lag}"] = 0.5 * (across + down) / power
 
     def _energies(self, out: dict[str, float], residual: np.ndarray, clean: np.ndarray, rest: np.ndarray) -> None:
-        whole, without_impulses, without_curve = (float(np.mean(a**2)) + 1e-3 for a in (residual, clean, rest))
+        whole, without_impulses, without_curve = (float(np.mean(a**2)) + ROUNDING for a in (residual, clean, rest))
         out["mse"] = np.log(whole)
         out["clean mse"] = np.log(without_impulses)
         out["rest mse"] = np.log(without_curve)
@@ -295,16 +307,18 @@ class Statistics:
     def _shape(self, out: dict[str, float], name: str, residual: np.ndarray) -> None:
         """Spatial correlation and tails of a residual."""
         centred = residual - residual.mean()
-        power = float(np.mean(centred**2)) + 0.02
+        power = float(np.mean(centred**2)) + ROUNDING
         for dy, dx in ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (0, 4), (4, 0)):
             h, w = residual.shape[1:]
             near = float(np.mean(centred[:, : h - dy, : w - dx] * centred[:, dy:, dx:]))
             out[f"{name} correlation {dy} {dx}"] = near / power
         out[f"{name} kurtosis"] = _kurtosis(centred)
-        out[f"{name} tails"] = float(np.median(np.abs(centred))) / np.sqrt(power)
+        out[f"{name} skewness"] = _skewness(centred)
+        out[f"{name} tails"] = float(np.median(np.abs(centred[:, ::2, ::2]))) / np.sqrt(power)
 
-    def _gains(self, out: dict[str, float], straightened: np.ndarray, slope: float) -> None:
-        """Gain of the image on the reference and what the gain leaves, by frequency."""
+    def _gains(self, out: dict[str, float], straightened: np.ndarray, slope: float) -> np.ndarray:
+        """Gain of the image on the reference, by frequency; return what no filter of the reference
+        explains."""
         own, copy = self.spectrum, self._transform(straightened)
         cross = np.sum(own.conj() * copy, axis=0)
         own_power, copy_power = np.sum(np.abs(own) ** 2, axis=0), np.sum(np.abs(copy) ** 2, axis=0)
@@ -313,10 +327,11 @@ class Statistics:
         sums = [np.bincount(self.band, a, bands + 1)[:-1] for a in (cross.real, own_power, copy_power)]
         count = np.maximum(np.bincount(self.band, minlength=bands + 1)[:-1], 1)
         gain = np.log(np.clip(sums[0] / (sums[1] + 1e-3), 0.02, 4))
-        left = np.log(np.maximum(sums[2] - sums[0] ** 2 / (sums[1] + 1e-3), 0) / count / size + 0.02)
+        left = np.log(np.maximum(sums[2] - sums[0] ** 2 / (sums[1] + 1e-3), 0) / count / size + ROUNDING)
         # A filter of any shape has one gain at each frequency; noise has none. Neighbouring frequencies
         # share it.
-        free = np.log(self._beyond_filters(cross, own_power, copy_power) / count / size + 0.02)
+        filter_gain, unexplained = self._best_filter(cross, own_power, copy_power)
+        free = np.log(unexplained / count / size + ROUNDING)
         for i in range(bands):
             out[f"gain {i}"] = float(gain[i])
             if i >= 2:
@@ -333,24 +348,32 @@ class Statistics:
         cone_gain = np.log(np.clip(cones[0] / (cones[1] + 1e-3), 0.02, 4))
         out["gain across"], out["gain along"] = float(cone_gain[0]), float(cone_gain[1])
         out["gain anisotropy"] = float(abs(cone_gain[0] - cone_gain[1]))
+        beyond = (copy - filter_gain * own).reshape(len(straightened), *self.spectrum_shape)
+        return fft.irfft2(beyond, s=straightened.shape[1:]).astype(np.float32)
 
-    def _beyond_filters(self, cross: np.ndarray, own: np.ndarray, copy: np.ndarray) -> np.ndarray:
-        """Power, by band, that no filter of the reference explains."""
-        shape = self.spectrum_shape
-        parts = np.stack([cross.real, cross.imag, own, copy]).reshape(4, *shape)
+    def _best_filter(self, cross: np.ndarray, own: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gain at each frequency, shared with its neighbours, and the power by band that it leaves."""
+        parts = np.stack([cross.real, cross.imag, own, copy]).reshape(4, *self.spectrum_shape)
         parts = uniform_filter(parts, (0, 3, 3), mode=("constant", "wrap", "nearest"))
         left = np.maximum(parts[3] - (parts[0] ** 2 + parts[1] ** 2) / (parts[2] + 1e-3), 0)
-        return np.bincount(self.band, left.ravel(), self.n_bands + 1)[:-1]
+        gain = (parts[0] + 1j * parts[1]) / (parts[2] + 1e-3)
+        return gain.ravel(), np.bincount(self.band, left.ravel(), self.n_bands + 1)[:-1]
 
     def _noise(self, out: dict[str, float], rest: np.ndarray) -> None:
         """Fine detail that the reference does not have, in its smooth and in its rough parts."""
         power = block_dct(rest) ** 2
         detail, broad = power[:, _GROUPS[3]].mean(axis=1), power[:, 1:].mean(axis=1)
+        peaks = np.abs(rest).reshape(len(rest), rest.shape[1] // BLOCK, BLOCK, -1, BLOCK).max(axis=(2, 4))
+        typical = np.sqrt(broad + ROUNDING)
+        for part in (0.5, 0.9, 0.99):
+            out[f"peaks {part}"] = float(np.log(np.quantile(peaks, part) + 1))
+            out[f"peaks {part} relative"] = float(np.log(np.quantile(peaks.ravel() / typical, part) + 0.1))
+        out["peaks contrast"] = out["peaks 0.99"] - out["peaks 0.5"]
         for name, values in (("detail", detail), ("broad", broad)):
-            smooth, rough = (np.log(np.median(values[part]) + 0.02) for part in (self.smooth, self.rough))
+            smooth, rough = (np.log(np.median(values[part]) + ROUNDING) for part in (self.smooth, self.rough))
             out[f"{name} smooth"], out[f"{name} rough"] = float(smooth), float(rough)
             out[f"{name} contrast"] = float(rough - smooth)
-            out[f"{name} low"] = float(np.log(np.quantile(values, 0.1) + 0.02))
+            out[f"{name} low"] = float(np.log(np.quantile(values, 0.1) + ROUNDING))
 
     def _coding(
         self,
@@ -380,15 +403,20 @@ class Statistics:
             out[f"zeros off grid {i}"] = on - off
         comb = np.max(_comb(coded[:, _LOW]) - _comb(off_grid[:, _LOW]), axis=0)
         out["comb most"], out["comb mean"] = float(comb.max()), float(comb.mean())
+        for name, values, base in (("blockiness", clean, self.reference), ("rest blockiness", rest, None)):
+            out[name] = _blockiness(values) - (_blockiness(base) if base is not None else 0.0)
+
+    def _sawtooth(self, out: dict[str, float], name: str, copy: np.ndarray) -> None:
+        """Likeness of the low coefficients' error to that of rounding the reference's, at the best step."""
         error = copy[:, _LOW].T
         error = error - error.mean(axis=1, keepdims=True)
         error = error - np.sum(error * self.unit, axis=1, keepdims=True) * self.unit
         error /= np.linalg.norm(error, axis=1, keepdims=True) + 1.0
-        match = np.sort(np.einsum("cqb,cb->cq", self.sawtooth, error).max(axis=1))
-        out["sawtooth most"], out["sawtooth mean"] = float(match[-1]), float(match.mean())
-        out["sawtooth middle"], out["sawtooth least"] = float(np.median(match)), float(match[0])
-        for name, values, base in (("blockiness", clean, self.reference), ("rest blockiness", rest, None)):
-            out[name] = _blockiness(values) - (_blockiness(base) if base is not None else 0.0)
+        match = np.einsum("cqb,cb->cq", self.sawtooth, error).max(axis=1)
+        waves = np.sort(match[1:])
+        out[f"{name} of means"] = float(match[0])
+        out[f"{name} most"], out[f"{name} mean"] = float(waves[-1]), float(waves.mean())
+        out[f"{name} middle"], out[f"{name} least"] = float(np.median(waves)), float(waves[0])
 
 
 def _middle_of_neighbours(values: np.ndarray) -> np.ndarray:
@@ -403,8 +431,14 @@ def _middle_of_neighbours(values: np.ndarray) -> np.ndarray:
 def _kurtosis(values: np.ndarray) -> float:
     """Logarithm of the fourth moment over the squared second."""
     square = np.square(values - values.mean())
-    power = float(square.mean()) + 0.02
-    return float(np.log(float(np.mean(square * square)) / power**2 + 1e-2))
+    power = float(square.mean()) + ROUNDING
+    return float(np.log(float(np.mean(square * square)) / power**2 + 0.1))
+
+
+def _skewness(values: np.ndarray) -> float:
+    centred = values - values.mean()
+    square = centred * centred
+    return float(np.cbrt(float(np.mean(square * centred)) / (float(square.mean()) + ROUNDING) ** 1.5))
 
 
 def _comb(coefficients: np.ndarray) -> np.ndarray:
