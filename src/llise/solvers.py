@@ -85,12 +85,16 @@ def _uniform(seed, blocks, count):
     """Numbers in [0, 1) that depend on the seed, the block's position and their place alone (SplitMix64)."""
     out = np.empty((blocks.size, count))
     for i in range(blocks.size):
-        state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(blocks[i]) * np.uint64(0xD1B54A32D192ED03)
+        # mixed first: unmixed, the streams of neighbouring seeds are one stream, a step apart
+        state = _mixed(_mixed(np.uint64(seed)) + np.uint64(blocks[i]))
         for t in range(count):
             state += np.uint64(0x9E3779B97F4A7C15)
-            z = state
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            z = z ^ (z >> np.uint64(31))
-            out[i, t] = (z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+            out[i, t] = (_mixed(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
     return out
+
+
+@jit()
+def _mixed(z):
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
