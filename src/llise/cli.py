@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 REPORT_FOLDER = "llise-report"
 REPRODUCTION_FOLDER = "llise-reproduction"
+SAMPLES = 1500
 
 
 class Interrupted(Exception):
@@ -105,6 +106,18 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if value != value:
+        raise click.BadParameter("not a number")
+    return value
+
+
+def _not_zero(context: click.Context, parameter: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 cores can do nothing; use 1 or more, or -1 for all")
+    return value
+
+
 FILE = click.Path(path_type=Path)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, notes or warnings; errors only.")
 seed_option = click.option(
@@ -117,28 +130,16 @@ jobs_option = click.option(
     default=-1,
     show_default=True,
     help="Processor cores to use; -1 for all.",
-    callback=lambda c, p, v: _jobs(v),
+    callback=_not_zero,
 )
 samples_option = click.option(
     "--samples",
     type=click.IntRange(42),
-    default=1500,
+    default=SAMPLES,
     show_default=True,
     help="Random copies to learn from: more is surer and slower.",
 )
 scheduler_option = click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster at this address.")
-
-
-def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    if value != value:
-        raise click.BadParameter("not a number")
-    return value
-
-
-def _jobs(value: int) -> int:
-    if value == 0:
-        raise click.BadParameter("0 cores can do nothing; use 1 or more, or -1 for all")
-    return value
 
 
 @click.group(
@@ -170,6 +171,7 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
     writes the images and an HTML report.
     """
     with _one_line_warnings(quiet), _workers(jobs):
+        import json
         import warnings
 
         from . import datasets, distortions
@@ -181,10 +183,11 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
         # JPEG ends before the error of the others: real files, as anybody would meet them.
         warnings.simplefilter("ignore", distortions.UnreachableWarning)
         copies = datasets.test_set(beyond_reach="stop", random_state=seed)
-        datasets.write(copies, out / "images")
-        names = sorted(str(p) for p in (out / "images").glob("[0-9]*.png"))
-        diagnoser = _fitted(copies.reference, {"random_state": seed}, quiet)
-        outcome = _judge(diagnoser, str(out / "images" / "reference.png"), names, "table", out / "report.html", quiet)
+        manifest = json.loads(datasets.write(copies, out / "images").read_text())
+        names = [out / "images" / entry["file"] for entry in manifest["images"]]
+        diagnoser = _fitted(copies.reference, _settings(SAMPLES, seed), quiet)
+        reference = out / "images" / manifest["reference"]
+        outcome = _judge(diagnoser, str(reference), names, "table", out / "report.html", quiet)
     click.echo(f"\nReport: {out / 'report.html'}")
     return outcome
 
@@ -232,7 +235,7 @@ def diagnose(
         diagnoser = (
             _loaded(model, pixels, reference)
             if model
-            else _fitted(pixels, {"n_samples": samples, "random_state": seed}, quiet, cached=not no_cache)
+            else _fitted(pixels, _settings(samples, seed), quiet, cached=not no_cache)
         )
         form = "json" if as_json else "csv" if as_csv else "table"
         return _judge(diagnoser, str(reference), images, form, html, quiet)
@@ -256,8 +259,7 @@ def fit(reference: Path, out: Path, samples: int, jobs: int, scheduler: str | No
         check_writable(out)
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
-        settings = {"n_samples": samples, "random_state": seed}
-        models.save(_fitted(pixels, settings, quiet, cached=False), out)
+        models.save(_fitted(pixels, _settings(samples, seed), quiet, cached=False), out)
     click.echo(f"{out}: model of {reference}, {out.stat().st_size / 1e6:.1f} MB")
 
 
@@ -481,6 +483,11 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosi
         raise ImageError(f"{name}: {error}") from None
     found.file = name
     return found
+
+
+def _settings(samples: int, seed: int) -> dict[str, Any]:
+    """Parameters of a Diagnoser; with the reference they are what the cache goes by."""
+    return {"n_samples": samples, "random_state": seed}
 
 
 def _fitted(reference: np.ndarray, settings: dict[str, Any], quiet: bool, cached: bool = True) -> Diagnoser:
