@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -183,6 +184,16 @@ def test_figures_are_small_files_of_readable_size(folder):
 def test_the_page_can_be_put_among_the_documents(folder):
     assert (folder / "docs" / "reproduction.md").read_text() == (folder / "out" / "report.md").read_text()
     assert len(list((folder / "docs" / "figures").glob("*.png"))) == 7
+
+
+def test_the_projects_own_page_is_as_the_command_made_it():
+    docs = Path(__file__).parents[1] / "docs"
+    made = json.loads((docs / "reproduction.json").read_text())
+    assert made["image"]["name"].startswith("camera") and not made["image"]["quick"]
+    assert len(made["methods"]) == 12
+    text = (docs / "reproduction.md").read_text()
+    assert text == to_markdown(pages.report(made))
+    assert all((docs / file).is_file() for file in re.findall(r"\((figures/[^)]+)\)", text))
 
 
 def test_the_command_prints_table_time_memory_and_place(folder, results):

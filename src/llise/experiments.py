@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -483,9 +484,11 @@ def rounded(value: Any) -> Any:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    with atomic_write(path, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1, sort_keys=True, allow_nan=False)
-        file.write("\n")
+    """Indented, but a list of plain values on one line."""
+    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False)
+    text = re.sub(r"\[\n\s+[^\[\]{}]*\n\s+\]", lambda found: re.sub(r"\n\s*", " ", found[0]), text)
+    with atomic_write(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(f"{text}\n")
 
 
 def _peak_memory() -> float:

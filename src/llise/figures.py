@@ -12,6 +12,7 @@ import numpy as np
 try:
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 except ImportError as error:
     raise ImportError("figures are drawn with matplotlib; install it with pip install 'llise[plot]'") from error
 
@@ -83,7 +84,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def _panels(rows: int, cols: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.05, h_pad=0.07))
     return figure, figure.subplots(rows, cols, squeeze=False)
 
 
@@ -96,7 +97,7 @@ def training_samples(training: ImageSet) -> Figure:
     kinds = [kind for kind in KINDS if (labels == kind).any()]
     figure, axes = _panels(3, len(kinds) + 1, 9.4, 4.7)
     for row in range(3):
-        _picture(axes[row, 0], training.reference if row == 1 else None, NAMES["original"])
+        _picture(axes[row, 0], training.reference if row == 1 else None, "", NAMES["original"])
         for col, kind in enumerate(kinds, start=1):
             mine = np.flatnonzero(labels == kind)
             i = mine[(1, len(mine) // 2, len(mine) - 1)[row]]
@@ -256,8 +257,9 @@ def convergence(results: dict[str, Any]) -> Figure | None:
     figure, axes = _panels(2, 2, 9.4, 6.2)
     for row, (step, title) in enumerate((("weights", "Reconstruction weights"), ("embedding", "Embedding"))):
         for axis, measure in zip(axes[row], ("objective", "violation")):
-            for curve, values in course[step].items():
-                _curve(axis, values["iteration"], values[measure], *SOLVERS[curve])
+            for curve in SOLVERS:
+                if values := course[step].get(curve):
+                    _curve(axis, values["iteration"], values[measure], *SOLVERS[curve])
             axis.axvline(course["published_iterations"][row], color=QUIET, linewidth=1, linestyle=":")
             axis.set_title(f"{title}: {'objective' if measure == 'objective' else 'constraint violation'}")
             axis.grid(True, linewidth=0.6)
@@ -267,6 +269,7 @@ def convergence(results: dict[str, Any]) -> Figure | None:
         axes[row, 1].legend(fontsize=8)
         axes[row, 0].set_ylabel("a block and image")
     axes[1, 0].set_yscale("log")
+    axes[1, 0].set_ylim(bottom=max(1e-12, axes[1, 0].get_ylim()[0]))  # what is below is rounding
     _say_published(axes[0, 0], course["published_iterations"][0])
     return figure
 
