@@ -98,6 +98,28 @@ def local_products(values, neighbors):
     return out
 
 
+@jit(fastmath=FAST)
+def cross_products(x, y):
+    """Inner products (b, m, n) of blocks (b, m, q) and (b, n, q), each summed in the same order.
+
+    Equal blocks have equal products, and no product depends on how many others are asked for: a matrix product of
+    floats promises neither.
+    """
+    b, m, q = x.shape
+    n = y.shape[1]
+    out = np.empty((b, m, n))
+    for i in range(b):
+        for j in range(m):
+            left = x[i, j]
+            for r in range(n):
+                right = y[i, r]
+                total = 0.0
+                for t in range(q):
+                    total += left[t] * right[t]
+                out[i, j, r] = total
+    return out
+
+
 # --------------------------------------------------------------------------------------------- exact weights
 
 
@@ -463,20 +485,24 @@ def admm_weights(K, kv, a, c, affine, rho, eta, max_iter, tol, start, out, n_ite
     problems, k = kv.shape
     A = np.empty((k, k, LANES))
     b = np.empty((k, LANES))
+    norms = np.empty(LANES)
+    rounds = np.empty(LANES, np.int64)
     state = np.empty((3, k, LANES))
     for first in range(0, problems, LANES):
         lanes = min(LANES, problems - first)
-        for l in range(lanes):
+        for l in range(LANES):
+            # all lanes are filled, so that every problem meets the same instructions: rounding grows fast here
+            problem = first + min(l, lanes - 1)
+            norms[l] = a[problem]
             for r in range(k):
-                b[r, l] = kv[first + l, r]
+                b[r, l] = kv[problem, r]
                 for t in range(3):
-                    state[t, r, l] = start[t, first + l, r]
+                    state[t, r, l] = start[t, problem, r]
                 for s in range(k):
-                    A[r, s, l] = K[first + l, r, s]
-        rounds = n_iter[first : first + lanes]
-        norms = a[first : first + lanes]
+                    A[r, s, l] = K[problem, r, s]
         _admm_lanes(A, b, norms, c, affine, rho, eta, max_iter, tol, state[0], state[1], state[2], rounds)
         for l in range(lanes):
+            n_iter[first + l] = rounds[l]
             for r in range(k):
                 out[first + l, r] = state[0, r, l]
 

@@ -27,6 +27,12 @@ def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]
         seen = tuple(X.shape[1:])
         if shape is not None and tuple(shape) != seen:
             raise ValueError(f"images are {seen[0]}x{seen[1]}, but image_shape={tuple(shape)}; leave it None.")
+        if not reset and estimator.image_shape_ != seen:
+            fitted = "rows" if estimator.image_shape_ is None else "{}x{}".format(*estimator.image_shape_)
+            raise ValueError(
+                f"images are {seen[0]}x{seen[1]}, but the estimator was fitted on {fitted}: "
+                "crop or resize them to that size first."
+            )
         shape = seen
         X = X.reshape(X.shape[0], -1)
     rows = _checked_rows(estimator, X, reset)
@@ -34,16 +40,11 @@ def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]
     if reset:
         estimator.image_shape_ = None if shape is None else (int(shape[0]), int(shape[1]))
     shape = estimator.image_shape_
-    if ndim == 3 and shape != seen:
-        raise ValueError(
-            f"images are {seen[0]}x{seen[1]}, but the estimator was fitted on {shape[0]}x{shape[1]}: "
-            "crop or resize them to that size first."
-        )
     if shape is None:
         return rows.reshape(n, 1, q), BlockGrid.of_rows(q)
     if shape[0] * shape[1] != q:
         raise ValueError(f"rows have {q} values, but image_shape={tuple(shape)} needs {shape[0] * shape[1]}.")
-    return rows.reshape(n, *shape), BlockGrid.of_images(shape, estimator.block_size)
+    return rows.reshape(n, *shape), BlockGrid.of_images(shape, check_integer("block_size", estimator.block_size, 1))
 
 
 def _checked_rows(estimator: Any, X: Any, reset: bool) -> Array:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ._backend import namespace, uses_numba
 from .blocks import Blocks
 
@@ -180,6 +182,10 @@ def _products(a: Blocks, b: Blocks) -> Array:
     x, y = a.values, b.values
     if x.dtype != y.dtype:
         x, y = (xp.astype(v, xp.float64, copy=False) for v in (x, y))
+    if uses_numba(x) and x.dtype == np.float64:  # in float32 there are only integers, whose products are exact
+        from . import _numba_weights
+
+        return _numba_weights.cross_products(np.ascontiguousarray(x), np.ascontiguousarray(y))
     return xp.astype(xp.matmul(x, xp.matrix_transpose(y)), xp.float64, copy=False)
 
 
