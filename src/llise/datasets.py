@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel
 from PIL import Image
 
 from llise import distortions
+from llise._tasks import task
 from llise.distortions import Distorted, UnreachableWarning
 from llise.labels import KINDS, PAPER_MIXTURES
 
@@ -123,7 +124,7 @@ def training_set(
         for j, level in enumerate(_reachable(image, kind, levels, turns, amplify)):
             turn = turns[j % 2] if distortions.is_two_sided(kind) else None
             jobs.append((kind, level, _seed(root, _TRAINING_BRANCH, k, j), turn))
-    made = _parallel(n_jobs, [delayed(_single)(image, *job, amplify) for job in jobs])
+    made = _parallel(n_jobs, [task(_single, image, *job, amplify) for job in jobs])
     distortions.warn_of_misses(made, stacklevel=3)
     return _collect(image, [[], *([copy] for copy in made)])
 
@@ -171,9 +172,7 @@ def test_set(
     recipes = [(kind,) for kind in KINDS] + [tuple(pair) for pair in mixtures]
     options = {"direction": direction, "amplify": beyond_reach == "amplify", "warn": False}
     seeds = [_seed(root, _TEST_BRANCH, i) for i in range(len(recipes))]
-    made = _parallel(
-        n_jobs, [delayed(mixture)(image, kinds, mse, seed, **options) for kinds, seed in zip(recipes, seeds)]
-    )
+    made = _parallel(n_jobs, [task(mixture, image, kinds, mse, seed, **options) for kinds, seed in zip(recipes, seeds)])
     distortions.warn_of_misses([parts[-1] for parts in made], stacklevel=3)
     return _collect(image, made)
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from ._backend import like, namespace, to_numpy, uses_numba
+from ._tasks import task
 from .blocks import BlockGrid, Blocks, prepare
 from .embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
 from .gram import GramStatistics, Kernel, local_gram, new_gram, take_local, training_gram
@@ -246,7 +247,7 @@ def run_chunks(
     bar = tqdm(total=n_tasks, desc=progress, leave=False, disable=None if progress else True)
     with threadpool_limits(1, user_api="blas"), bar:
         workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
-        for result in workers(delayed(function)(*task) for task in tasks):
+        for result in workers(task(function, *arguments) for arguments in tasks):
             bar.update()
             yield result
 

@@ -1,0 +1,135 @@
+"""The same chunks on a cluster of worker processes: same result, and a worker lost costs nothing but time."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from PIL import Image
+from problems import bytes_of, photographs
+from samples import picture
+
+from llise import LLISE, KernelLLISE, pipeline
+
+distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
+
+IMAGES = bytes_of(photographs(24, 64, 512))  # 8 rows of 64 blocks: 8 chunks
+NEW = bytes_of(photographs(3, 64, 512, seed=5))
+SETTINGS = {"n_components": 3, "n_neighbors": 6, "constraint": "affine"}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes of one thread each on loopback, and a client that joblib finds."""
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None, env=threads) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(2, timeout=30)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """The result of one process."""
+    learner = LLISE(**SETTINGS).fit(IMAGES)
+    return learner, learner.transform(NEW)
+
+
+def workers_of(client):
+    """Process numbers of the workers."""
+    return set(client.run(os.getpid).values())
+
+
+def assert_same(learner, expected):
+    for name in ("embedding_", "weights_", "neighbors_"):
+        np.testing.assert_array_equal(getattr(learner, name), getattr(expected, name))
+    assert learner.embedding_error_ == expected.embedding_error_
+
+
+def test_a_cluster_gives_the_result_of_one_process(cluster, alone):
+    with joblib.parallel_config("dask"):
+        learner = LLISE(**SETTINGS).fit(IMAGES)
+        placed = learner.transform(NEW)
+    assert_same(learner, alone[0])
+    np.testing.assert_array_equal(placed, alone[1])
+
+
+def test_chunks_are_worked_on_by_the_workers_in_order(cluster):
+    with joblib.parallel_config("dask"):
+        results = list(pipeline.run_chunks(process_of, [(i,) for i in range(12)], 12, None, None))
+    assert [i for i, _ in results] == list(range(12))
+    assert {pid for _, pid in results} <= workers_of(cluster)
+
+
+def process_of(i):
+    return i, os.getpid()
+
+
+def test_kernels_travel_to_the_workers(cluster):
+    expected = KernelLLISE(**SETTINGS, kernel="sigmoid").fit(IMAGES[:, :16])
+    with joblib.parallel_config("dask"):
+        learner = KernelLLISE(**SETTINGS, kernel="sigmoid").fit(IMAGES[:, :16])
+    assert_same(learner, expected)
+
+
+def test_a_worker_killed_in_mid_fit_costs_nothing_but_time(cluster, alone, monkeypatch, tmp_path):
+    """The first chunk that reaches the chosen worker ends it; the chunk is done again elsewhere."""
+    victim = min(workers_of(cluster))
+    begun = tmp_path / "begun"
+    monkeypatch.setattr("llise.estimators.fit_chunk", SlowChunk(begun))
+    killer = threading.Thread(target=kill_once_begun, args=(victim, begun))
+    killer.start()
+    with joblib.parallel_config("dask"):
+        learner = LLISE(**SETTINGS).fit(IMAGES)
+    killer.join()
+    assert victim not in workers_of(cluster)
+    names = {path.name for path in begun.parent.glob("begun.*")}
+    assert f"begun.{victim}" in names and len(names) > 1  # it had begun a chunk, and others have worked
+    assert_same(learner, alone[0])
+
+
+class SlowChunk:
+    """``fit_chunk``, which first leaves a note of the process that begins it and waits a little."""
+
+    def __init__(self, note: Path) -> None:
+        self.note = note
+
+    def __call__(self, *task):
+        self.note.with_suffix(f".{os.getpid()}").touch()
+        time.sleep(0.3)
+        return pipeline.fit_chunk(*task)
+
+
+def kill_once_begun(victim, note):
+    deadline = time.monotonic() + 30
+    while not note.with_suffix(f".{victim}").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(victim, signal.SIGKILL)
+
+
+def test_the_command_learns_on_the_cluster_at_an_address(cluster, tmp_path):
+    """``llise fit --scheduler`` writes the model that ``llise fit`` writes, and the workers did the work."""
+    Image.fromarray(picture(64, 64)).save(tmp_path / "ref.png")
+    done_before = tasks_done(cluster)
+    address = cluster.scheduler.address
+    for out, options in (("alone.llise", ()), ("cluster.llise", ("--scheduler", address))):
+        command = [sys.executable, "-m", "llise", "fit", "ref.png", "-o", out, "--samples", "42", "-q", *options]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        if not options:
+            assert tasks_done(cluster) == done_before
+    assert tasks_done(cluster) > done_before
+    assert (tmp_path / "cluster.llise").read_bytes() == (tmp_path / "alone.llise").read_bytes()
+
+
+def tasks_done(client):
+    """Tasks that the scheduler has seen finished by its present workers."""
+    return client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
