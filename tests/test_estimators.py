@@ -407,7 +407,7 @@ def test_the_range_sets_the_constant_of_ssim():
         ({"constraint": "simplex"}, "constraint='simplex' is unknown; use one of 'sphere', 'affine'"),
         ({"solver": "newton"}, "solver='newton' is unknown; use one of 'exact', 'admm'"),
         ({"luminance": -1}, "luminance must be a number of at least 0, got -1"),
-        ({"ridge": float("nan")}, "ridge must be a number of at least 0, got nan"),
+        ({"ridge": float("nan")}, "ridge must be a number of at least 1e-06, got nan"),
         ({"image_shape": (5, 5)}, r"images are 20x13, but image_shape=\(5, 5\)"),
     ],
 )

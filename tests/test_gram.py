@@ -130,14 +130,26 @@ def test_an_unknown_kernel_is_named_with_the_known_ones():
         Kernel("sigmoid", coef0=-50.0),  # tanh of a negative number
         Kernel("poly", coef0=-50.0),
         Kernel(lambda x, y: np.zeros((len(x), len(y)))),
-        Kernel(lambda x, y: np.full((len(x), len(y)), np.nan)),
+        Kernel("poly", gamma=1e200),  # overflows
     ],
-    ids=["sigmoid", "poly", "zero", "nan"],
+    ids=["sigmoid", "poly", "zero", "overflow"],
 )
 def test_a_kernel_that_cannot_be_normalised_is_refused(kernel):
     kernel = kernel.resolved(64)
-    with pytest.raises(ValueError, match=r"cannot be normalised: k\(x, x\) = .* must be positive. Choose another"):
+    with pytest.raises(ValueError, match=r"cannot be normalised: k\(x, x\) = .* must be positive and finite. Choose"):
         training(RAW, kernel)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_callable_that_returns_no_numbers_is_refused(value):
+    spoiled = lambda x, y: np.where(np.eye(len(x), len(y)) > 0, 1.0, value)
+    with pytest.raises(ValueError, match=r"must return a finite array of shape \(9, 9\).* 72 values not finite"):
+        training(RAW, Kernel(spoiled).resolved(64))
+
+
+def test_a_callable_that_returns_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"array of shape \(9, 9\) for blocks of shapes .*; got shape \(9,\)"):
+        training(RAW, Kernel(lambda x, y: x[:, 0]).resolved(64))
 
 
 def test_a_new_block_that_cannot_be_normalised_is_refused():

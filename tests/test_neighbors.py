@@ -54,6 +54,22 @@ def test_exact_duplicates_come_by_index_and_never_self(n, kinds, seed):
         assert list(found[j]) == expected
 
 
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid"])
+@pytest.mark.parametrize("n", [7, 50, 121])
+def test_duplicates_of_float_blocks_tie_exactly_too(name, n):
+    """Equal blocks have bit for bit equal products, which a library's matrix product does not promise."""
+    rng = np.random.default_rng(n)
+    raw = rng.random((3, n // 3, 25))[:, rng.integers(0, n // 3, n)]
+    gram = gram_of(raw, name)
+    same = (raw[:, :, None] == raw[:, None]).all(axis=-1)
+    found = training_neighbors(gram, n - 1)
+    for i, j in np.ndindex(3, n):
+        twins = np.flatnonzero(same[i, j] & (np.arange(n) != j))
+        for r in range(n):
+            assert (gram[i, j, same[i, r]] == gram[i, j, r]).all()
+        assert list(found[i, j, : len(twins)]) == list(twins)
+
+
 def test_flat_blocks_are_each_others_neighbours_whatever_their_grey():
     images = bytes_of(photographs(6, 8, 8))
     images[[1, 3, 5]] = np.array([7, 100, 255])[:, None, None]

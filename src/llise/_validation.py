@@ -12,6 +12,7 @@ from ._backend import namespace, uses_numba
 from .blocks import BlockGrid
 
 Array = Any
+LARGEST = 1e20  # of the data range: fourth powers of inner products must not overflow
 
 
 def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]:
@@ -80,17 +81,22 @@ def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
         )
     if isinstance(data_range, bool) or not isinstance(data_range, numbers.Real) or not 0 < data_range < np.inf:
         raise ValueError(f"data_range must be a positive number or None, got {data_range!r}.")
-    if not rows:
-        check_range(images, float(data_range))
+    check_range(images, float(data_range), rows=rows)
     return float(data_range)
 
 
-def check_range(images: Array, data_range: float) -> None:
-    """Refuse grey values outside [0, data_range]."""
+def check_range(images: Array, data_range: float, *, rows: bool) -> None:
+    """Refuse grey values of images outside [0, data_range], and in rows values that would overflow."""
     if str(images.dtype).rpartition(".")[2] == "uint8" and data_range >= 255:
         return
     low, high = _extremes(images)
-    if low < 0 or high > data_range * (1 + 1e-6):
+    if rows:
+        if max(-low, high) > LARGEST * data_range:
+            raise ValueError(
+                f"values lie in [{low:g}, {high:g}], too large against data_range={data_range:g} to compute with: "
+                "pass the right data_range, or scale X."
+            )
+    elif low < 0 or high > data_range * (1 + 1e-6):
         raise ValueError(
             f"grey values lie in [{low:g}, {high:g}], outside [0, data_range={data_range:g}]: "
             "pass the right data_range, or clip the images."

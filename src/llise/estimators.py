@@ -22,6 +22,7 @@ from .solvers import ADMM
 from .weights import CONSTRAINTS, RIDGE
 
 Array = Any
+LEAST_RIDGE = 1e-6
 
 
 class _Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -57,6 +58,10 @@ class _Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if not hasattr(self, "_map"):
             self._map = PCA(n_components=min(2, *rows.shape), svd_solver="full").fit(rows)
         return self._map.transform(rows if X is None else to_numpy(self.transform(X)))
+
+    def _ridge(self) -> float:
+        """Neighbours are duplicates or dependent as a rule: without a ridge their weights are not determined."""
+        return check_number("ridge", self.ridge, LEAST_RIDGE)
 
     @property
     def _n_features_out(self) -> int:
@@ -102,7 +107,7 @@ class LLISE(_Learner):
     luminance : float, default 0.0
         Gain of the coordinate that lets LLISE see a block's luminance; 0 is the paper, 0.5 serves recognition.
     ridge : float, default 1e-2
-        Regularisation of the affine weights, against the trace of the local Gram matrix.
+        Regularisation of the affine weights, against the trace of the local Gram matrix; at least 1e-6.
     data_range : float, optional
         l: grey values lie in [0, l].  None infers it for uint8, uint16 and floats in [0, 1].
     store_weights : bool, default True
@@ -191,8 +196,7 @@ class LLISE(_Learner):
         """Coordinates (b, m, p) of new images; with ``return_error`` also their reconstruction errors (b, m)."""
         check_is_fitted(self, "embedding_")
         images, grid = as_images(self, X, reset=False)
-        if self.image_shape_ is not None:
-            check_range(images, self.data_range_)
+        check_range(images, self.data_range_, rows=self.image_shape_ is None)
         twins = _twins(images, self.training_images_)
         worked_on = self._on_device(images)
         strips = self._strips(worked_on, grid)
@@ -247,9 +251,7 @@ class LLISE(_Learner):
             )
         admm = self._admm(kernel)
         seed = 0 if admm is None else int(check_random_state(self.random_state).randint(2**31))
-        return Settings(
-            kernel, k, p, self.constraint, check_number("ridge", self.ridge), luminance, self.data_range_, q, admm, seed
-        )
+        return Settings(kernel, k, p, self.constraint, self._ridge(), luminance, self.data_range_, q, admm, seed)
 
     def _admm(self, kernel: Kernel) -> ADMM | None:
         if isinstance(self.solver, ADMM):
@@ -386,7 +388,7 @@ class LLE(_Learner):
     n_neighbors : int, default 10
     image_shape : (int, int), optional
     ridge : float, default 1e-3
-        scikit-learn's ``reg``.
+        scikit-learn's ``reg``; at least 1e-6.
 
     Attributes
     ----------
@@ -424,9 +426,7 @@ class LLE(_Learner):
         self._scale_ = self._scale(images)
         self.training_images_ = images
         self._features_ = _Features(self._kernel().resolved(images[0].size), images, self._scale_, p)
-        lle = LocallyLinearEmbedding(
-            n_neighbors=k, n_components=p, reg=check_number("ridge", self.ridge), eigen_solver="dense"
-        )
+        lle = LocallyLinearEmbedding(n_neighbors=k, n_components=p, reg=self._ridge(), eigen_solver="dense")
         coordinates = lle.fit_transform(self._features_.training) * np.sqrt(n)
         self._lle_ = lle
         self.embedding_ = _signed(coordinates)[None].astype(_float_of(images), copy=False)
@@ -534,7 +534,7 @@ class _Features:
 
     def _values(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if callable(self.kernel.name):
-            return np.asarray(self.kernel.name(x * self.scale, y * self.scale), dtype=float)
+            return self.kernel.of_blocks(x * self.scale, y * self.scale)
         squares = [_squared_norms(z) for z in (x, y)]
         products, norms_x, norms_y = (v * self.scale**2 for v in (_inner_products(x, y), *squares))
         return self.kernel.of_products(products, norms_x[:, None], norms_y[None, :])

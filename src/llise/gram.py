@@ -67,6 +67,19 @@ class Kernel:
             return xp.tanh(self.gamma * products + self.coef0)
         return xp.exp(-self.gamma * (norms_a + norms_b - 2 * products))
 
+    def of_blocks(self, x: Array, y: Array) -> Array:
+        """What a callable says of blocks (m, q) and (n, q): finite values (m, n), or an error."""
+        assert callable(self.name)
+        xp = namespace(x)
+        values = xp.asarray(self.name(x, y), dtype=xp.float64)
+        if values.shape != (len(x), len(y)) or not bool(xp.all(xp.isfinite(values))):
+            raise ValueError(
+                f"the kernel {self.name!r} must return a finite array of shape {(len(x), len(y))} for blocks of "
+                f"shapes {tuple(x.shape)} and {tuple(y.shape)}; got shape {tuple(values.shape)}, "
+                f"{int(xp.sum(xp.astype(~xp.isfinite(values), xp.int64)))} values not finite."
+            )
+        return values
+
 
 @dataclass(frozen=True)
 class GramStatistics:
@@ -206,21 +219,21 @@ def _centred_norms(blocks: Blocks) -> Array:
 def _kernel_diagonal(blocks: Blocks, kernel: Kernel) -> Array:
     xp = namespace(blocks.values)
     if callable(kernel.name):
-        return xp.stack([_diagonal_of_callable(x, kernel.name) for x in blocks.scaled()])
+        return xp.stack([_diagonal_of_callable(x, kernel) for x in blocks.scaled()])
     squares = xp.sum(xp.astype(blocks.values, xp.float64, copy=False) ** 2, axis=-1) * blocks.scale**2
     return kernel.of_products(squares, squares, squares)
 
 
-def _diagonal_of_callable(x: Array, function: Callable) -> Array:
+def _diagonal_of_callable(x: Array, kernel: Kernel) -> Array:
     xp = namespace(x)
-    return xp.stack([function(row[None, :], row[None, :])[0, 0] for row in x])
+    return xp.stack([kernel.of_blocks(row[None, :], row[None, :])[0, 0] for row in x])
 
 
 def _kernel_values(a: Blocks, b: Blocks, kernel: Kernel) -> Array:
     xp = namespace(a.values)
     if callable(kernel.name):
         pairs = zip(a.scaled(), b.scaled())
-        return xp.stack([xp.asarray(kernel.name(x, y), dtype=xp.float64) for x, y in pairs])
+        return xp.stack([kernel.of_blocks(x, y) for x, y in pairs])
     squares = [xp.sum(xp.astype(z.values, xp.float64, copy=False) ** 2, axis=-1) * z.scale**2 for z in (a, b)]
     return kernel.of_products(_products(a, b) * a.scale**2, squares[0][:, :, None], squares[1][:, None, :])
 
@@ -232,9 +245,10 @@ def _double_centred(values: Array, means_a: Array, means_b: Array, grand: Array)
 def refuse_unnormalisable(norms: Array, kernel: Kernel) -> None:
     """A kernel is normalised by k(x, x), which must be positive for every block."""
     xp = namespace(norms)
-    if not bool(xp.all(norms > 0)):  # catches NaN as well
-        worst = float(xp.min(norms))
+    usable = (norms > 0) & xp.isfinite(norms)
+    if not bool(xp.all(usable)):
+        bad = float(norms[~usable][0])
         raise ValueError(
-            f"kernel={kernel.name!r} cannot be normalised: k(x, x) = {worst:g} for some block, but it must be "
-            "positive. Choose another kernel, or gamma and coef0 that make k(x, x) > 0."
+            f"kernel={kernel.name!r} cannot be normalised: k(x, x) = {bad:g} for some block, but it must be "
+            "positive and finite. Choose another kernel, or gamma and coef0 that make k(x, x) > 0."
         )
