@@ -113,7 +113,7 @@ class Diagnoser:
         self,
         reference: np.ndarray,
         *,
-        n_samples: int = 1500,
+        n_samples: int = 1650,
         block_size: int = 8,
         n_components: int = 8,
         n_neighbors: int = 20,
@@ -177,7 +177,7 @@ class Diagnoser:
 
     def _prepare(self) -> None:
         self.windows_ = choose_windows(self.reference)
-        self._statistics = Statistics(self.windows_.cut(self.reference))
+        self._statistics = Statistics(self.reference, self.windows_)
 
     def _learner(self) -> Any:
         from llise.estimators import LLISE

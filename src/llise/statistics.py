@@ -103,8 +103,10 @@ class Statistics:
 
     Parameters
     ----------
-    reference : ndarray, shape (m, h, w)
-        The reference's windows.
+    reference : ndarray of uint8, shape (h, w)
+        The whole reference: contrast is a change about its mean, not that of the windows.
+    places : Windows
+        Where the windows lie.
 
     Attributes
     ----------
@@ -112,8 +114,9 @@ class Statistics:
         Names of the measurements, in order.
     """
 
-    def __init__(self, reference: np.ndarray) -> None:
-        self.reference = reference.astype(np.float32)
+    def __init__(self, reference: np.ndarray, places: Windows) -> None:
+        self.mean, self.spread = float(reference.mean()), max(float(reference.std()), 1.0)
+        self.reference = places.cut(reference).astype(np.float32)
         rows, cols = self.reference.shape[1:]
         self.coefficients = block_dct(self.reference)
         self.means = self.coefficients[:, 0] / BLOCK
@@ -191,8 +194,10 @@ class Statistics:
         self._smooth_parts(out, "", rest)
         coded = block_dct(clean)
         self._coding(out, straightened, coded, clean, rest)
-        self._sawtooth(out, "sawtooth", block_dct(straightened))
+        in_blocks = block_dct(straightened)
+        steps = self._sawtooth(out, "sawtooth", in_blocks)
         self._sawtooth(out, "unfiltered sawtooth", block_dct(unfiltered))
+        self._steps_missed(out, in_blocks, steps)
         return out
 
     def _impulses(self, out: dict[str, float], image: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -237,10 +242,10 @@ class Statistics:
         basis = np.polynomial.legendre.legvander(np.clip(t / 2.5, -1.2, 1.2), 3)
         ridge = 1e-3 * len(t) * np.diag([0, 1e-2, 1, 1])
         bend = np.linalg.solve(basis.T @ basis + ridge + 1e-9 * np.eye(4), basis.T @ (y - x))
-        out["shift"] = float(np.mean(y - x))
+        out["shift"] = float(np.mean(y - x)) + (slope - 1) * (self.mean - centre)
         out["shift of middle"] = float(np.median(y - x))
         out["slope"] = slope
-        out["slope strength"] = (slope - 1) * spread
+        out["slope strength"] = (slope - 1) * self.spread
         shifted, stretched = out["shift"] ** 2, out["slope strength"] ** 2
         out["shift part"] = shifted / (shifted + stretched + float(np.sum(bend[2:] ** 2)) + 0.5)
         out["bend 2"], out["bend 3"] = float(bend[2]), float(bend[3])
@@ -406,17 +411,33 @@ class Statistics:
         for name, values, base in (("blockiness", clean, self.reference), ("rest blockiness", rest, None)):
             out[name] = _blockiness(values) - (_blockiness(base) if base is not None else 0.0)
 
-    def _sawtooth(self, out: dict[str, float], name: str, copy: np.ndarray) -> None:
-        """Likeness of the low coefficients' error to that of rounding the reference's, at the best step."""
+    def _sawtooth(self, out: dict[str, float], name: str, copy: np.ndarray) -> np.ndarray:
+        """Likeness of the low coefficients' error to that of rounding the reference's; return the best
+        steps."""
         error = copy[:, _LOW].T
         error = error - error.mean(axis=1, keepdims=True)
         error = error - np.sum(error * self.unit, axis=1, keepdims=True) * self.unit
         error /= np.linalg.norm(error, axis=1, keepdims=True) + 1.0
-        match = np.einsum("cqb,cb->cq", self.sawtooth, error).max(axis=1)
+        likeness = np.einsum("cqb,cb->cq", self.sawtooth, error)
+        match = likeness.max(axis=1)
         waves = np.sort(match[1:])
         out[f"{name} of means"] = float(match[0])
         out[f"{name} most"], out[f"{name} mean"] = float(waves[-1]), float(waves.mean())
         out[f"{name} middle"], out[f"{name} least"] = float(np.median(waves)), float(waves[0])
+        return _STEPS[likeness.argmax(axis=1)]
+
+    def _steps_missed(self, out: dict[str, float], copy: np.ndarray, steps: np.ndarray) -> None:
+        """By how many steps coefficients differ from the reference's own, coded with these steps.
+
+        None after plain coding; one in many blocks if there was noise before; several in few, if impulses.
+        """
+        q = steps[1:].astype(np.float32)
+        expected = q * np.rint(self.coefficients[:, _LOW[1:]] / q)
+        missed = np.abs(copy[:, _LOW[1:]] - expected) / q
+        one, more = missed > 0.6, missed > 1.6
+        out["steps missed"], out["steps missed far"] = float(one.mean()), float(np.log(more.mean() + 1e-4))
+        out["blocks missed"], out["blocks missed far"] = float(one.any(axis=1).mean()), float(more.any(axis=1).mean())
+        out["blocks missed badly"] = float(np.mean(one.mean(axis=1) > 0.4))
 
 
 def _middle_of_neighbours(values: np.ndarray) -> np.ndarray:

@@ -58,6 +58,8 @@ class Scene:
     def __init__(self, reference: np.ndarray, places: Windows) -> None:
         self.windows = places.cut(reference, MARGIN)
         self.places = places
+        self.mean, self.spread = float(reference.mean()), float(reference.std())
+        self.middle = float(np.median(reference))
         self.step = max(4, -(-max(reference.shape) // 192))
         padded = np.pad(reference, [(0, -n % self.step) for n in reference.shape], mode="edge")
         self.shape = padded.shape
@@ -114,6 +116,9 @@ def draw(scene: Scene, kinds: tuple[str, ...], wanted: float, rng: np.random.Gen
     if len(kinds) == 1:
         copy, _ = _apply(kinds[0], scene, windows, windows, wanted, int(rng.integers(2**32)))
         return Sample(copy, kinds, {kinds[0]: mse(windows, copy)})
+    if {"contrast", "blur"} & set(kinds):
+        # Beyond, next to nothing of the image is left, and either kind alone would do that as well.
+        wanted = min(wanted, 0.6 * scene.spread**2)
     first_kind, second_kind = (kinds[i] for i in rng.permutation(2))
     for _ in range(2):
         sample, trace = _draw_pair(scene, (first_kind, second_kind), wanted, rng)
@@ -211,12 +216,13 @@ def _walk(path: Path, reference: np.ndarray, start: float, wanted: float, end: f
 
 def _contrast(scene: Scene, windows: np.ndarray, rng: np.random.Generator) -> tuple[Path, float]:
     """Straight and S-shaped curves about a pivot near the middle of the image's greys, either way."""
-    mean, spread = float(windows.mean()), float(windows.std())
-    pivot = [mean, mean + rng.normal(0, 0.3 * spread), 128.0, float(np.median(windows))][rng.integers(4)]
+    mean, spread = scene.mean, scene.spread
+    pivot = [mean, mean + rng.normal(0, 0.3 * spread), 128.0, scene.middle][rng.integers(4)]
     # Farther away, a contrast change is a shift of luminance as well and no more a single distortion.
     pivot = float(np.clip(pivot, mean - 0.7 * spread, mean + 0.7 * spread))
     direction = rng.choice([-1.0, 1.0])
-    curve, end = (_line if rng.random() < 0.55 else _sigmoid)(pivot, direction)
+    family = (_line, _line, _sigmoid, _logistic)[rng.integers(4)]
+    curve, end = family(pivot, direction)
     return lambda strength: curve(strength).astype(np.float32)[windows], end
 
 
@@ -237,6 +243,18 @@ def _sigmoid(pivot: float, direction: float) -> tuple[Path, float]:
         return 255 * np.where(levels < p, below, above)
 
     return curve, 4.0
+
+
+def _logistic(pivot: float, direction: float) -> tuple[Path, float]:
+    """Logistic curve from black to white, steepest at the pivot, or its inverse function."""
+    levels = np.linspace(0, 1, 256)
+
+    def curve(strength: float) -> np.ndarray:
+        raw = 1 / (1 + np.exp((strength + 1e-3) * (pivot / 255 - levels)))
+        table = (raw - raw[0]) / (raw[-1] - raw[0])
+        return 255 * (table if direction > 0 else np.interp(levels, table, levels))
+
+    return curve, 20.0
 
 
 def _gaussian_noise(scene: Scene, windows: np.ndarray, rng: np.random.Generator) -> tuple[Path, float]:
@@ -281,7 +299,7 @@ def _blur(scene: Scene, windows: np.ndarray, rng: np.random.Generator) -> tuple[
         far = strength > MARGIN / 4
         return scene.blur(spectrum, lambda fy, fx: response(np.hypot(y * fy[:, None], x * fx[None, :])), far)
 
-    return path, 40.0
+    return path, 120.0
 
 
 def _resampling(windows: np.ndarray, rng: np.random.Generator) -> tuple[Path, float]:

@@ -1,0 +1,458 @@
+"""How often distortions are recognised, on references and seeds that took no part in any choice.
+
+    python benchmarks/recognition.py            # the references set apart for the final figure
+    python benchmarks/recognition.py --quick    # one reference, fewer images
+    python benchmarks/recognition.py --choosing # the references on which features and settings were chosen
+
+Four methods judge the same images: the published one (LLISE by the paper's iterations, most votes), 1-NN on
+the pixels of centred blocks (most votes), the statistics alone without any manifold, and ours. Prints
+Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from PIL import Image, ImageFilter
+from scipy import ndimage
+from scipy.signal import fftconvolve
+from skimage import data
+
+from llise import LLISE, datasets, distortions, synthesis
+from llise.diagnosis import Diagnoser
+from llise.images import as_uint8
+from llise.labels import KINDS, LABELS, PAPER_MIXTURES
+from llise.recognition import nearest_labels, vote_shares
+
+MOST = 512  # sides are cut to this
+CHOOSING = {
+    "astronaut": data.astronaut,
+    "chelsea": data.chelsea,
+    "coins": data.coins,
+    "brick": data.brick,
+    "rocket": data.rocket,
+    "moon": data.moon,
+}
+FINAL = {
+    "camera": data.camera,
+    "coffee": data.coffee,
+    "motorcycle": lambda: data.stereo_motorcycle()[0],
+    "gravel": data.gravel,
+    "hubble": data.hubble_deep_field,
+}
+SINGLE_LEVELS = (50, 100, 200, 400, 900)
+PAIR_LEVELS = (50, 200, 500)
+FOREIGN_LEVELS = (60, 250, 700)
+LEAST_TRACE = 0.04  # of a pair's error that its first part must still cause
+SEED = 20_000  # of the test images; the diagnoser's own is 0
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A distorted image, what was done to it, and in which part of the table it counts."""
+
+    image: np.ndarray
+    kinds: tuple[str, ...]
+    parts: dict[str, float]
+    mse: float
+    group: str
+    name: str
+
+
+# Implementations that take no part in training
+
+
+def disc(image: np.ndarray, radius: float) -> np.ndarray:
+    """Blur of a lens out of focus."""
+    reach = int(np.ceil(radius)) + 1
+    y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
+    kernel = np.clip(radius + 0.5 - np.hypot(x, y), 0, 1)
+    return fftconvolve(np.pad(image, reach, mode="symmetric"), kernel / kernel.sum(), mode="valid")
+
+
+def box(image: np.ndarray, half: float) -> np.ndarray:
+    """Mean over a square, with a fraction at its rim."""
+    whole = int(half)
+    kernel = np.concatenate([[half - whole], np.ones(2 * whole + 1), [half - whole]])
+    rows = ndimage.convolve1d(image, kernel / kernel.sum(), axis=0, mode="reflect")
+    return ndimage.convolve1d(rows, kernel / kernel.sum(), axis=1, mode="reflect")
+
+
+def pillow_blur(image: np.ndarray, radius: float) -> np.ndarray:
+    """Pillow's Gaussian blur, which is three box filters on 8 bits."""
+    return np.asarray(Image.fromarray(image.astype(np.uint8)).filter(ImageFilter.GaussianBlur(radius)))
+
+
+def bicubic(image: np.ndarray, factor: float) -> np.ndarray:
+    """Made smaller and large again by cubic interpolation."""
+    rows, cols = image.shape
+    small = max(round(cols / (1 + factor)), 2), max(round(rows / (1 + factor)), 2)
+    picture = Image.fromarray(image.astype(np.uint8)).resize(small, Image.Resampling.BICUBIC)
+    return np.asarray(picture.resize((cols, rows), Image.Resampling.BICUBIC))
+
+
+def filtering(function: Callable[[np.ndarray, float], np.ndarray]) -> Callable:
+    """A path from a filter of (image, strength)."""
+    return lambda image, rng: lambda strength: function(image, strength) if strength > 1e-3 else image
+
+
+MPEG_TABLE = np.array(
+    [
+        [8, 16, 19, 22, 26, 27, 29, 34],
+        [16, 16, 22, 24, 27, 29, 34, 37],
+        [19, 22, 26, 27, 29, 34, 34, 38],
+        [22, 22, 26, 27, 29, 34, 37, 40],
+        [22, 26, 27, 29, 32, 35, 40, 48],
+        [26, 27, 29, 32, 35, 40, 48, 58],
+        [26, 27, 29, 34, 38, 46, 56, 69],
+        [27, 29, 35, 38, 46, 56, 69, 83],
+    ],
+    dtype=float,
+)
+
+
+def quantiser(table: np.ndarray) -> Callable:
+    """JPEG with another table."""
+
+    def build(image: np.ndarray, rng: np.random.Generator) -> Callable:
+        levels = image.astype(np.uint8)
+        return lambda s: distortions.code_jpeg(levels, s * table) if s > 0 else levels
+
+    return build
+
+
+def pillow_quality(image: np.ndarray, rng: np.random.Generator) -> Callable:
+    """JPEG as Pillow writes it, by whole qualities."""
+    picture = Image.fromarray(image.astype(np.uint8))
+
+    def path(strength: float) -> np.ndarray:
+        stream = io.BytesIO()
+        picture.save(stream, "JPEG", quality=int(np.clip(round(100 - strength), 1, 100)))
+        return np.asarray(Image.open(stream))
+
+    return path
+
+
+def s_curve(middle: Callable[[np.ndarray], float]) -> Callable:
+    """S-shaped contrast through black and white by an arctangent, and its inverse."""
+
+    def build(image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Callable:
+        u, a = np.linspace(0, 1, 256), middle(image) / 255
+
+        def path(strength: float) -> np.ndarray:
+            if strength < 1e-6:
+                return image
+            raw = np.arctan(strength * (u - a))
+            curve = (raw - raw[0]) / (raw[-1] - raw[0])
+            table = curve if direction > 0 else np.interp(u, curve, u)
+            return (255 * table).astype(np.float32)[image.astype(np.uint8)]
+
+        return path
+
+    return build
+
+
+def line_about(pivot: Callable[[np.ndarray], float]) -> Callable:
+    """Linear contrast about another pivot."""
+
+    def build(image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Callable:
+        p = pivot(image)
+        return lambda strength: p + (1 + direction * strength) * (image - p)
+
+    return build
+
+
+def unequal(salt: float) -> Callable:
+    """Impulses with another share of salt."""
+
+    def build(image: np.ndarray, rng: np.random.Generator) -> Callable:
+        when = rng.random(image.shape)
+        values = np.where(rng.random(image.shape) < salt, np.float32(255), np.float32(0))
+        return lambda strength: np.where(when < strength, values, image)
+
+    return build
+
+
+FOREIGN: dict[str, tuple[Callable, float, bool]] = {
+    "blur: disc": (filtering(disc), 60, False),
+    "blur: box": (filtering(box), 60, False),
+    "blur: Pillow": (filtering(pillow_blur), 60, False),
+    "blur: bicubic": (filtering(bicubic), 60, False),
+    "jpeg: MPEG table": (quantiser(MPEG_TABLE), 32, False),
+    "jpeg: flat table": (quantiser(np.full((8, 8), 16.0)), 16, False),
+    "jpeg: Pillow": (pillow_quality, 99, False),
+    "contrast: S-curve about mid-grey": (s_curve(lambda image: 127.5), 60, True),
+    "contrast: S-curve about the mean": (s_curve(lambda image: float(image.mean())), 60, True),
+    "contrast: line about 128": (line_about(lambda image: 128.0), 20, True),
+    "impulse_noise: salt 0.2": (unequal(0.2), 1, False),
+    "impulse_noise: salt 0.9": (unequal(0.9), 1, False),
+}
+
+
+# The images
+
+
+def make_cases(reference: np.ndarray, seed: int, quick: bool) -> list[Case]:
+    """All test images of a reference."""
+    makers = [*_singles(quick), *_pairs(quick), *_foreign(quick)]
+    cases = [_case(reference, *maker, seed=seed + i, direction=(-1) ** i) for i, maker in enumerate(makers)]
+    return [case for case in cases if case is not None] + [Case(reference, ("original",), {}, 0.0, "pristine", "")]
+
+
+def _singles(quick: bool) -> Iterable[tuple]:
+    for kind in KINDS:
+        for level in SINGLE_LEVELS[:: 2 if quick else 1]:
+            yield (kind,), level, "single", kind
+
+
+def _pairs(quick: bool) -> Iterable[tuple]:
+    paper = {frozenset(pair): pair for pair in PAPER_MIXTURES}
+    for pair in combinations(KINDS, 2):
+        group = "paper's pairs" if frozenset(pair) in paper else "other pairs"
+        for i, level in enumerate(PAIR_LEVELS[1:2] if quick else PAIR_LEVELS):
+            order = paper.get(frozenset(pair), pair if i % 2 else pair[::-1])
+            yield order, level, group, "+".join(pair)
+
+
+def _foreign(quick: bool) -> Iterable[tuple]:
+    for i, name in enumerate(FOREIGN):
+        kind = name.split(":")[0]
+        for level in FOREIGN_LEVELS[1:2] if quick else FOREIGN_LEVELS:
+            yield (name,), level, "foreign single", name
+        others = [k for k in KINDS if k != kind]
+        for j in () if quick else (i, i + 2):
+            other = others[j % len(others)]
+            order = (name, other) if kind in ("blur", "jpeg") or j % 2 else (other, name)
+            yield order, (80, 200, 450)[j % 3], "foreign pairs", name
+
+
+def _case(
+    reference: np.ndarray,
+    recipe: tuple[str, ...],
+    level: float,
+    group: str,
+    name: str,
+    *,
+    seed: int,
+    direction: int,
+) -> Case | None:
+    """Make one image; None where nobody could name its kinds.
+
+    That is so where a kind hardly changes this reference (a flat image cannot be blurred), or where the
+    second part of a pair wipes out the first (impulses, then strong blur); a pair is then tried in the
+    other order.
+    """
+    for order in (recipe, recipe[::-1])[: len(recipe)]:
+        made = datasets.mixture(reference, order, level, seed, direction=direction, warn=False)
+        errors = [0.0, *(part.measured for part in made)]
+        kinds = [part.kind.split(":")[0] for part in made]
+        parts = {kind: after - before for kind, before, after in zip(kinds, errors, errors[1:])}
+        seen = len(made) == 1 or trace(reference, made, direction) >= LEAST_TRACE * errors[-1]
+        if errors[-1] >= 30 and min(parts.values()) >= 0.2 * errors[-1] and seen:
+            return Case(made[-1].image, tuple(sorted(kinds, key=KINDS.index)), parts, errors[-1], group, name)
+    return None
+
+
+def trace(reference: np.ndarray, made: list[distortions.Distorted], direction: int) -> float:
+    """MSE between a pair and its second part alone: what the first still causes."""
+    second = made[1]
+    family = distortions._family(second.kind)
+    options = {"direction": direction} if family.two_sided else {}
+    path = family.build(reference.astype(np.float32), np.random.default_rng(second.seed), **options)
+    neutral = 1.0 if second.kind == "contrast" else 0.0  # strengths are shown as gain or signed shift
+    return distortions.mse(second.image, distortions.quantise(path(abs(second.strength - neutral))))
+
+
+# The methods
+
+
+def votes(embedding: np.ndarray, labels: list[str], new: np.ndarray) -> list[tuple[str, ...]]:
+    """Label with most votes over the blocks."""
+    codes = np.array([LABELS.index(label) for label in labels])
+    shares = vote_shares(nearest_labels(embedding, codes, len(LABELS), new), len(LABELS))
+    return [(LABELS[best],) for best in shares.argmax(axis=1)]
+
+
+def centred_blocks(mosaics: np.ndarray) -> np.ndarray:
+    """Blocks (b, n, 64) without their means."""
+    n, rows, cols = mosaics.shape
+    blocks = mosaics.reshape(n, rows // 8, 8, cols // 8, 8).transpose(1, 3, 0, 2, 4).reshape(-1, n, 64)
+    return blocks - blocks.mean(axis=2, keepdims=True, dtype=np.float32)
+
+
+def judge(reference: np.ndarray, cases: list[Case], n_samples: int, n_jobs: int) -> dict[str, list]:
+    """Verdicts of each method; ours with confidence and severity as well."""
+    diagnoser = Diagnoser(reference, n_samples=n_samples, n_jobs=n_jobs).fit()
+    found = [diagnoser._decide(case.image, case.mse) for case in cases]
+    mosaics = np.stack([diagnoser._mosaic(case.image) for case in cases])
+    paper = datasets.training_set(reference, n_jobs=n_jobs)
+    paper_mosaics = np.stack([diagnoser._mosaic(image) for image in paper.images])
+    published = LLISE(solver="admm", as_published=True, random_state=0, n_jobs=n_jobs).fit(paper_mosaics)
+    labels = paper.labels.tolist()
+    return {
+        "published": votes(published.embedding_, labels, published.embed(mosaics)),
+        "pixels": votes(centred_blocks(paper_mosaics), labels, centred_blocks(mosaics)),
+        "statistics": control(diagnoser, cases),
+        "ours": [verdict for verdict, _, _ in found],
+        "confidence": [confidence for _, confidence, _ in found],
+        "severity": [severity for _, _, severity in found],
+    }
+
+
+def control(diagnoser: Diagnoser, cases: list[Case]) -> list[tuple[str, ...]]:
+    """The same classifier on the statistics alone."""
+    from sklearn.base import clone
+
+    width = len(diagnoser._statistics.names)
+    classifier = clone(diagnoser.classifier_).fit(diagnoser.features_[:, :width], diagnoser.codes_)
+    features = np.stack([diagnoser._statistics(diagnoser.windows_.cut(case.image)) for case in cases])
+    verdicts = [synthesis.SETS[code] for code in classifier.predict(features)]
+    return [("original",) if case.mse < 0.5 else verdict for case, verdict in zip(cases, verdicts)]
+
+
+# The tables
+
+METHODS = {
+    "published": "published (ADMM, most votes)",
+    "pixels": "1-NN on pixels",
+    "statistics": "statistics, no manifold",
+    "ours": "ours",
+}
+GROUPS = ("single", "paper's pairs", "other pairs", "foreign single", "foreign pairs", "pristine")
+
+
+def table(title: str, rows: dict[str, dict[str, list[bool]]], columns: dict[str, str]) -> None:
+    """Print shares judged right, with the number of images."""
+    print(f"\n### {title}\n")
+    print("| | images | " + " | ".join(columns.values()) + " |")
+    print("|---|---|" + "---|" * len(columns))
+    for name, row in rows.items():
+        count = len(next(iter(row.values())))
+        print(f"| {name} | {count} | " + " | ".join(f"{np.mean(row[key]):.3f}" for key in columns) + " |")
+
+
+def collect(results: list[tuple[str, list[Case], dict[str, list]]], key: Callable) -> dict[str, dict[str, list]]:
+    """Right or wrong by `key` of (reference, case), which may be None, and by method."""
+    rows: dict[str, dict[str, list]] = defaultdict(lambda: defaultdict(list))
+    for reference, cases, verdicts in results:
+        for i, case in enumerate(cases):
+            name = key(reference, case)
+            if name is not None:
+                for method in METHODS:
+                    rows[name][method].append(verdicts[method][i] == case.kinds)
+    return rows
+
+
+def report(results: list[tuple[str, list[Case], dict[str, list]]]) -> None:
+    """Print all tables."""
+    by_group = collect(results, lambda reference, case: case.group)
+    table("Exact verdict by group", {g: by_group[g] for g in GROUPS if g in by_group}, METHODS)
+    two = {key: METHODS[key] for key in ("statistics", "ours")}
+    table("Single distortions by kind", collect(results, _within("single", lambda c: c.name)), METHODS)
+    table("Single distortions by MSE", collect(results, _within("single", _level)), METHODS)
+    table(
+        "Pairs by MSE",
+        collect(results, lambda r, c: _level(c) if c.group.endswith("s pairs") or c.group == "other pairs" else None),
+        two,
+    )
+    table("Paper's pairs", collect(results, _within("paper's pairs", lambda c: c.name)), two)
+    table("Other pairs", collect(results, _within("other pairs", lambda c: c.name)), two)
+    table("Foreign implementations, single", collect(results, _within("foreign single", lambda c: c.name)), METHODS)
+    table("Foreign implementations, in pairs", collect(results, _within("foreign pairs", lambda c: c.name)), two)
+    table(
+        "By reference, without foreign ones",
+        collect(results, lambda r, c: None if "foreign" in c.group else r),
+        METHODS,
+    )
+    severity(results)
+    confidence(results)
+    confusions(results)
+
+
+def _within(group: str, name: Callable[[Case], str]) -> Callable:
+    return lambda reference, case: name(case) if case.group == group else None
+
+
+def _level(case: Case) -> str:
+    edges = (0, 75, 150, 300, 600, 10_000)
+    place = int(np.digitize(case.mse, edges)) - 1
+    return f"{edges[place]} to {edges[place + 1]}" if place < 4 else "over 600"
+
+
+def severity(results: list[tuple[str, list[Case], dict[str, list]]]) -> None:
+    """Print how often the MSE of each named distortion is right within a factor."""
+    print("\n### Severity\n\n| | images | within 1.5 | within 2 |\n|---|---|---|---|")
+    for name, groups in (("single", ("single",)), ("pairs, both parts", ("paper's pairs", "other pairs"))):
+        ratios = []
+        for _, cases, verdicts in results:
+            for case, found in zip(cases, verdicts["severity"]):
+                if case.group in groups:
+                    parts = [found.get(kind, 1e-9) / max(part, 1e-9) for kind, part in case.parts.items()]
+                    ratios.append(max(max(r, 1 / r) for r in parts))
+        shares = " | ".join(f"{np.mean(np.array(ratios) <= factor):.3f}" for factor in (1.5, 2))
+        print(f"| {name} | {len(ratios)} | {shares} |")
+
+
+def confidence(results: list[tuple[str, list[Case], dict[str, list]]]) -> None:
+    """Print whether confidence tells right from wrong."""
+    pairs = [
+        (value, verdict == case.kinds)
+        for _, cases, verdicts in results
+        for case, value, verdict in zip(cases, verdicts["confidence"], verdicts["ours"])
+        if case.group != "pristine"
+    ]
+    values, right = (np.array(a, float) for a in zip(*pairs))
+    print("\n### Confidence\n\n| confidence | images | right |\n|---|---|---|")
+    for low, high in ((0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
+        here = (values >= low) & (values < high)
+        if here.any():
+            print(f"| {low} to {min(high, 1)} | {here.sum()} | {right[here].mean():.3f} |")
+
+
+def confusions(results: list[tuple[str, list[Case], dict[str, list]]], most: int = 12) -> None:
+    """Print the commonest mistakes."""
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for _, cases, verdicts in results:
+        for case, verdict in zip(cases, verdicts["ours"]):
+            if verdict != case.kinds:
+                counts["+".join(case.kinds), "+".join(verdict)] += 1
+    print("\n### Commonest mistakes of ours\n\n| true | judged | images |\n|---|---|---|")
+    for (true, judged), count in sorted(counts.items(), key=lambda item: -item[1])[:most]:
+        print(f"| {true} | {judged} | {count} |")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one reference, fewer images")
+    parser.add_argument("--choosing", action="store_true", help="the references used for choosing")
+    parser.add_argument("--references", help="names, separated by commas")
+    parser.add_argument("--samples", type=int, default=None, help="random copies to learn from")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", distortions.UnreachableWarning)
+    for name, (build, strongest, two_sided) in FOREIGN.items():
+        distortions.register(name, strongest=strongest, two_sided=two_sided)(build)
+    references = CHOOSING if options.choosing else FINAL
+    names = options.references.split(",") if options.references else list(references)[: 1 if options.quick else None]
+    samples = options.samples or Diagnoser.__init__.__kwdefaults__["n_samples"]
+    results = []
+    for i, name in enumerate(names):
+        start = time.perf_counter()
+        image = as_uint8(references[name]()[:MOST, :MOST])
+        cases = make_cases(image, SEED + 1000 * i, options.quick)
+        results.append((name, cases, judge(image, cases, samples, options.jobs)))
+        print(f"{name}: {len(cases)} images, {time.perf_counter() - start:.0f} s", flush=True)
+    report(results)
+
+
+if __name__ == "__main__":
+    main()
