@@ -52,7 +52,7 @@
   const folder = images.map((image) => image.file.slice(0, image.file.lastIndexOf("/") + 1))
     .reduce((a, b) => (b.startsWith(a) ? a : a.startsWith(b) ? b : ""), images[0]?.file.replace(/[^/]*$/, "") ?? "");
   const shortName = (file) => file.slice(folder.length);
-  const breakable = (name) => name.split(/(?<=[_+\-/ ])/).flatMap((part) => [part, document.createElement("wbr")]);
+  const breakable = (name) => name.split(/(?<=[_+\-/ ])|(?=\.)/).flatMap((part) => [part, document.createElement("wbr")]);
   // Opacity grows with the logarithm of the MSE: 5 is faint, 1000 is full.
   const strength = (mse) => clamp(Math.log1p(mse / 5) / Math.log1p(SEVERITY_MAX / 5), 0.08, 1);
 
