@@ -112,6 +112,9 @@ def test_completion_prints_a_script(run, shell):
         ("distort", "ref.png", "--kind", "blur", "--mse", "-3", "-o", "x.png"),
         ("distort", "ref.png", "--kind", "blur", "--mse", "nan", "-o", "x.png"),
         ("distort", "ref.png", "--kind", "blur", "--mse", "3", "-o", "x.jpg"),
+        ("distort", "ref.png", "--kind", "blur", "--mse", "3", "-o", "./ref.png"),
+        ("fit", "ref.png", "-o", "ref.png"),
+        ("diagnose", "ref.png", "copies/a.png", "--html", "copies/../copies/a.png"),
         ("completion", "tcsh"),
     ],
 )

@@ -225,11 +225,10 @@ def diagnose(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")
     with _one_line_warnings(quiet), _workers(jobs, scheduler):
-        from .files import check_writable
         from .images import check_reference, read_image
 
         if html:
-            check_writable(html)
+            _check_output(html, reference, *images)
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
         diagnoser = (
@@ -253,10 +252,9 @@ def fit(reference: Path, out: Path, samples: int, jobs: int, scheduler: str | No
     """Learn the manifold of REFERENCE and keep it as one file, for diagnose --model."""
     with _one_line_warnings(quiet), _workers(jobs, scheduler):
         from . import models
-        from .files import check_writable
         from .images import check_reference, read_image
 
-        check_writable(out)
+        _check_output(out, reference)
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
         models.save(_fitted(pixels, _settings(samples, seed), quiet, cached=False), out)
@@ -295,13 +293,13 @@ def distort(image: Path, kinds: tuple[str, ...], mse: float, out: Path, seed: in
     """
     with _one_line_warnings(quiet):
         from . import datasets
-        from .files import atomic_write, check_writable
+        from .files import atomic_write
         from .images import ImageError, read_image
 
         formats = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".pgm": "PPM"}
         if out.suffix.lower() not in formats:
             raise click.UsageError(f"{out}: would not keep the pixels; name it {', '.join(formats)}")
-        check_writable(out)
+        _check_output(out, image)
         made = datasets.mixture(read_image(image), kinds, mse, seed, warn=False)[-1]
         if not made.reached:
             raise ImageError(
@@ -483,6 +481,15 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosi
         raise ImageError(f"{name}: {error}") from None
     found.file = name
     return found
+
+
+def _check_output(out: Path, *inputs: Path) -> None:
+    """Refuse, before any work, a place that cannot be written or that holds what is to be read."""
+    from .files import check_writable
+
+    if any(os.path.exists(path) and os.path.exists(out) and os.path.samefile(path, out) for path in inputs):
+        raise click.UsageError(f"{out}: would overwrite what is to be read; name another file")
+    check_writable(out)
 
 
 def _settings(samples: int, seed: int) -> dict[str, Any]:
