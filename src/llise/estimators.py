@@ -17,7 +17,7 @@ from ._backend import blocks_at_once, is_torch, namespace, to_numpy, uses_numba
 from ._validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
 from .blocks import BlockGrid
 from .gram import Kernel, refuse_unnormalisable
-from .pipeline import Fitted, Settings, Store, fit_chunk, run_chunks, transform_chunk
+from .pipeline import Fitted, Settings, fit_chunk, gather, run_chunks, transform_chunk
 from .solvers import ADMM
 from .weights import CONSTRAINTS, RIDGE
 
@@ -186,11 +186,9 @@ class LLISE(_Learner):
         tasks = (
             (grid.slab(worked_on, strip), grid, strip[0] * grid.cols, settings, self.store_weights) for strip in strips
         )
-        store = Store(grid.n_blocks)
-        for part in run_chunks(fit_chunk, tasks, len(strips), self._jobs(worked_on), self._progress("fit")):
-            store.put(part if worked_on is images else part.apply(to_numpy))
-        assert store.whole is not None
-        self._keep(store.whole, images, grid, settings)
+        parts = run_chunks(fit_chunk, tasks, len(strips), self._jobs(worked_on), self._progress("fit"))
+        fitted = gather((self._as_input(vars(part), images) for part in parts), grid.n_blocks)
+        self._keep(Fitted(**fitted), images, grid, settings)
 
     def embed(self, X, *, return_error=False):
         """Coordinates (b, m, p) of new images; with ``return_error`` also their reconstruction errors (b, m)."""
@@ -209,12 +207,10 @@ class LLISE(_Learner):
                 yield (grid.slab(worked_on, strip), slab, twins, grid, part.start, fitted, self._fitted_settings)
 
         jobs, progress = self._jobs(worked_on), self._progress("transform")
-        results = list(run_chunks(transform_chunk, tasks(), len(strips), jobs, progress))
-        if worked_on is not images:
-            results = [(to_numpy(y), to_numpy(f)) for y, f in results]
-        xp = namespace(results[0][0])
-        coordinates = self._as_input(xp.concat([y for y, _ in results]), images)
-        return (coordinates, xp.concat([f for _, f in results])) if return_error else coordinates
+        parts = run_chunks(transform_chunk, tasks(), len(strips), jobs, progress)
+        named = (self._as_input({"coordinates": y, "error": f}, images) for y, f in parts)
+        placed = gather(named, grid.n_blocks)
+        return (placed["coordinates"], placed["error"]) if return_error else placed["coordinates"]
 
     def _on_device(self, array: Array) -> Array:
         """NumPy arrays go to the torch device that was asked for; torch tensors stay where they are."""
@@ -265,7 +261,6 @@ class LLISE(_Learner):
         return replace(chosen, as_published=chosen.as_published or bool(self.as_published)).resolved(kernel.name)
 
     def _keep(self, fitted: Fitted, images: Array, grid: BlockGrid, settings: Settings) -> None:
-        fitted.coordinates = self._as_input(fitted.coordinates, images)
         self.blocks_, self._fitted_settings, self.training_images_ = fitted, settings, images
         self.embedding_, self.weights_, self.neighbors_ = fitted.coordinates, fitted.weights, fitted.neighbors
         self.block_grid_ = (grid.rows, grid.cols)
@@ -276,12 +271,14 @@ class LLISE(_Learner):
         self.n_iter_ = int(fitted.n_iter.max())
         self.__dict__.pop("_map", None)
 
-    def _as_input(self, coordinates: Array, images: Array) -> Array:
-        """float32 in, float32 out; everything else comes out in float64."""
-        xp = namespace(coordinates)
+    def _as_input(self, part: dict[str, Array], images: Array) -> dict[str, Array]:
+        """A chunk's results where the images are; coordinates are float32 for float32 images, else float64."""
+        if uses_numba(images):
+            part = {name: None if v is None else to_numpy(v) for name, v in part.items()}
         if str(images.dtype).endswith("float32"):
-            coordinates = xp.astype(coordinates, xp.float32, copy=False)
-        return coordinates
+            xp = namespace(part["coordinates"])
+            part["coordinates"] = xp.astype(part["coordinates"], xp.float32, copy=False)
+        return part
 
     def _strips(self, images: Array, grid: BlockGrid) -> list[tuple[int, int]]:
         n, k = images.shape[0], min(self.n_neighbors, images.shape[0])

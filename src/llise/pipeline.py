@@ -252,23 +252,21 @@ def run_chunks(
             yield result
 
 
-class Store:
-    """Arrays of all blocks, filled chunk by chunk, so that chunks are never held twice."""
-
-    def __init__(self, b: int) -> None:
-        self.b, self.at = b, 0
-        self.whole: Fitted | None = None
-
-    def put(self, part: Fitted) -> None:
-        """Append one chunk."""
-        size = part.objective.shape[0]
-        if self.whole is None:
-            self.whole = part.apply(self._empty)
-        for name, v in vars(part).items():
+def gather(parts: Iterable[dict[str, Array]], b: int) -> dict[str, Array]:
+    """Arrays of all ``b`` blocks, filled chunk by chunk, so that no chunk is held twice."""
+    whole: dict[str, Array] = {}
+    at = 0
+    for part in parts:
+        size = next(v.shape[0] for v in part.values() if v is not None)
+        for name, v in part.items():
+            if name not in whole:
+                whole[name] = None if v is None else _room(v, b)
             if v is not None:
-                getattr(self.whole, name)[self.at : self.at + size] = v
-        self.at += size
+                whole[name][at : at + size] = v
+        at += size
+    return whole
 
-    def _empty(self, v: Array) -> Array:
-        where = {} if isinstance(v, np.ndarray) else {"device": v.device}
-        return namespace(v).empty((self.b, *v.shape[1:]), dtype=v.dtype, **where)
+
+def _room(v: Array, b: int) -> Array:
+    where = {} if isinstance(v, np.ndarray) else {"device": v.device}
+    return namespace(v).empty((b, *v.shape[1:]), dtype=v.dtype, **where)
