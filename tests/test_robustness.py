@@ -78,6 +78,8 @@ def check_fitted(fitted, n):
     assert np.isfinite([fitted.embedding_error_, fitted.stationarity_, fitted.constraint_violation_]).all()
     if fitted.solver == "exact":
         assert fitted.constraint_violation_ < 1e-8
+        # two or three blocks in a thousand of these, with an objective of 1e-30 to 1e-5, stop at 1e-6 to 1e-4
+        assert fitted.stationarity_ < 1e-3
 
 
 @fuzzed
@@ -91,6 +93,8 @@ def test_any_images_give_a_defined_result_or_a_clear_error(learner, images):
     new = np.concatenate([images[::-1], np.zeros_like(images[:1]), np.full_like(images[:1], images.max())])
     rows = fitted.transform(new)
     assert np.isfinite(rows).all()
+    first = [next(r for r, other in enumerate(images) if np.array_equal(other, image)) for image in images[::-1]]
+    np.testing.assert_allclose(rows[: len(images)], fitted._rows(fitted.embedding_)[first], atol=1e-5)
     assert rows.dtype == (np.float32 if images.dtype == np.float32 else np.float64)
     assert np.isfinite(fitted.image_map()).all()
 
