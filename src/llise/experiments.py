@@ -27,6 +27,7 @@ import numpy as np
 from tqdm import tqdm
 
 from . import __version__, datasets, released
+from .blocks import BlockGrid
 from .convergence import convergence
 from .datasets import ImageSet
 from .estimators import LLE, LLISE, KernelLLE, KernelLLISE
@@ -392,6 +393,8 @@ def paper_summaries() -> dict[str, Any]:
 
 def _data(training: ImageSet, test: ImageSet) -> dict[str, Any]:
     shift = (test.images.mean(axis=(1, 2)) - test.reference.mean()).tolist()
+    unchanged = _unchanged(test.images, test.reference)
+    lighter = training.images[training.labels == "luminance"]
     labels = training.labels
     amplified = {kind: int(training.amplified[labels == kind].sum()) for kind in KINDS}
     return {
@@ -403,7 +406,7 @@ def _data(training: ImageSet, test: ImageSet) -> dict[str, Any]:
             "n_amplified": amplified["jpeg"],
             "lowest_mse": float(training.wanted_mse[1:].min()),
             "highest_mse": float(training.wanted_mse.max()),
-            "luminance_unseen": _unseen(training),
+            "luminance_unchanged": float(np.mean(_unchanged(lighter, training.reference))) if len(lighter) else 0.0,
         },
         "test": [
             {
@@ -411,6 +414,7 @@ def _data(training: ImageSet, test: ImageSet) -> dict[str, Any]:
                 "true": list(test.kinds[i]),
                 "mse": float(test.mse[i]),
                 "mean_shift": shift[i],
+                "unchanged": unchanged[i],
                 "amplified": bool(test.amplified[i]),
             }
             for i in range(len(test))
@@ -418,16 +422,11 @@ def _data(training: ImageSet, test: ImageSet) -> dict[str, Any]:
     }
 
 
-def _unseen(training: ImageSet) -> float:
-    """Share of the luminance images' blocks that equal the original's once their means are taken off."""
-    from .blocks import BlockGrid
-
-    lighter = training.images[training.labels == "luminance"].astype(float)
-    if not len(lighter):
-        return 0.0
-    grid = BlockGrid.of_images(training.reference.shape, BLOCK_SIZE)
-    difference = grid.cut(lighter - training.reference)
-    return float((np.ptp(difference, axis=-1) == 0).mean())
+def _unchanged(images: np.ndarray, reference: np.ndarray) -> list[float]:
+    """Share of each image's blocks that equal the reference's once their means are taken off."""
+    grid = BlockGrid.of_images(reference.shape, BLOCK_SIZE)
+    difference = grid.cut(images.astype(np.int16) - reference)
+    return (np.ptp(difference, axis=-1) == 0).mean(axis=0).tolist()
 
 
 # ------------------------------------------------------------------------------------------- files
