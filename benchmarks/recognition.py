@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import argparse
 import io
-import time
+import json
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageFilter
@@ -288,8 +289,8 @@ def centred_blocks(mosaics: np.ndarray) -> np.ndarray:
     return blocks - blocks.mean(axis=2, keepdims=True, dtype=np.float32)
 
 
-def judge(reference: np.ndarray, cases: list[Case], n_samples: int, n_jobs: int) -> dict[str, list]:
-    """Verdicts of each method; ours with confidence and severity as well."""
+def judge(name: str, reference: np.ndarray, cases: list[Case], n_samples: int, n_jobs: int) -> list[dict]:
+    """One record an image: what was done to it, and what each method says."""
     diagnoser = Diagnoser(reference, n_samples=n_samples, n_jobs=n_jobs).fit()
     found = [diagnoser._decide(case.image, case.mse) for case in cases]
     mosaics = np.stack([diagnoser._mosaic(case.image) for case in cases])
@@ -297,14 +298,26 @@ def judge(reference: np.ndarray, cases: list[Case], n_samples: int, n_jobs: int)
     paper_mosaics = np.stack([diagnoser._mosaic(image) for image in paper.images])
     published = LLISE(solver="admm", as_published=True, random_state=0, n_jobs=n_jobs).fit(paper_mosaics)
     labels = paper.labels.tolist()
-    return {
+    verdicts = {
         "published": votes(published.embedding_, labels, published.embed(mosaics)),
         "pixels": votes(centred_blocks(paper_mosaics), labels, centred_blocks(mosaics)),
         "statistics": control(diagnoser, cases),
         "ours": [verdict for verdict, _, _ in found],
-        "confidence": [confidence for _, confidence, _ in found],
-        "severity": [severity for _, _, severity in found],
     }
+    return [
+        {
+            "reference": name,
+            "group": case.group,
+            "name": case.name,
+            "kinds": "+".join(case.kinds),
+            "parts": case.parts,
+            "mse": case.mse,
+            **{method: "+".join(said[i]) for method, said in verdicts.items()},
+            "confidence": found[i][1],
+            "severity": found[i][2],
+        }
+        for i, case in enumerate(cases)
+    ]
 
 
 def control(diagnoser: Diagnoser, cases: list[Case]) -> list[tuple[str, ...]]:
@@ -339,77 +352,68 @@ def table(title: str, rows: dict[str, dict[str, list[bool]]], columns: dict[str,
         print(f"| {name} | {count} | " + " | ".join(f"{np.mean(row[key]):.3f}" for key in columns) + " |")
 
 
-def collect(results: list[tuple[str, list[Case], dict[str, list]]], key: Callable) -> dict[str, dict[str, list]]:
-    """Right or wrong by `key` of (reference, case), which may be None, and by method."""
+def collect(records: list[dict], key: Callable[[dict], str | None]) -> dict[str, dict[str, list]]:
+    """Right or wrong by `key` of a record, which may be None, and by method."""
     rows: dict[str, dict[str, list]] = defaultdict(lambda: defaultdict(list))
-    for reference, cases, verdicts in results:
-        for i, case in enumerate(cases):
-            name = key(reference, case)
-            if name is not None:
-                for method in METHODS:
-                    rows[name][method].append(verdicts[method][i] == case.kinds)
+    for record in records:
+        name = key(record)
+        if name is not None:
+            for method in METHODS:
+                rows[name][method].append(record[method] == record["kinds"])
     return rows
 
 
-def report(results: list[tuple[str, list[Case], dict[str, list]]]) -> None:
+def report(records: list[dict]) -> None:
     """Print all tables."""
-    by_group = collect(results, lambda reference, case: case.group)
+    by_group = collect(records, lambda r: r["group"])
     table("Exact verdict by group", {g: by_group[g] for g in GROUPS if g in by_group}, METHODS)
     two = {key: METHODS[key] for key in ("statistics", "ours")}
-    table("Single distortions by kind", collect(results, _within("single", lambda c: c.name)), METHODS)
-    table("Single distortions by MSE", collect(results, _within("single", _level)), METHODS)
-    table(
-        "Pairs by MSE",
-        collect(results, lambda r, c: _level(c) if c.group.endswith("s pairs") or c.group == "other pairs" else None),
-        two,
-    )
-    table("Paper's pairs", collect(results, _within("paper's pairs", lambda c: c.name)), two)
-    table("Other pairs", collect(results, _within("other pairs", lambda c: c.name)), two)
-    table("Foreign implementations, single", collect(results, _within("foreign single", lambda c: c.name)), METHODS)
-    table("Foreign implementations, in pairs", collect(results, _within("foreign pairs", lambda c: c.name)), two)
-    table(
-        "By reference, without foreign ones",
-        collect(results, lambda r, c: None if "foreign" in c.group else r),
-        METHODS,
-    )
-    severity(results)
-    confidence(results)
-    confusions(results)
+    own_pairs = ("paper's pairs", "other pairs")
+    for title, groups, key, columns in (
+        ("Single distortions by kind", ("single",), _name, METHODS),
+        ("Single distortions by MSE", ("single",), _level, METHODS),
+        ("Pairs by MSE", own_pairs, _level, two),
+        ("Paper's pairs", own_pairs[:1], _name, two),
+        ("Other pairs", own_pairs[1:], _name, two),
+        ("Foreign implementations, single", ("foreign single",), _name, METHODS),
+        ("Foreign implementations, in pairs", ("foreign pairs",), _name, two),
+        ("By reference, without foreign ones", ("single", *own_pairs), lambda r: r["reference"], METHODS),
+    ):
+        table(title, collect([r for r in records if r["group"] in groups], key), columns)
+    severity(records)
+    confidence(records)
+    confusions(records)
 
 
-def _within(group: str, name: Callable[[Case], str]) -> Callable:
-    return lambda reference, case: name(case) if case.group == group else None
+def _name(record: dict) -> str:
+    return record["name"]
 
 
-def _level(case: Case) -> str:
+def _level(record: dict) -> str:
     edges = (0, 75, 150, 300, 600, 10_000)
-    place = int(np.digitize(case.mse, edges)) - 1
+    place = int(np.digitize(record["mse"], edges)) - 1
     return f"{edges[place]} to {edges[place + 1]}" if place < 4 else "over 600"
 
 
-def severity(results: list[tuple[str, list[Case], dict[str, list]]]) -> None:
+def severity(records: list[dict]) -> None:
     """Print how often the MSE of each named distortion is right within a factor."""
     print("\n### Severity\n\n| | images | within 1.5 | within 2 |\n|---|---|---|---|")
     for name, groups in (("single", ("single",)), ("pairs, both parts", ("paper's pairs", "other pairs"))):
-        ratios = []
-        for _, cases, verdicts in results:
-            for case, found in zip(cases, verdicts["severity"]):
-                if case.group in groups:
-                    parts = [found.get(kind, 1e-9) / max(part, 1e-9) for kind, part in case.parts.items()]
-                    ratios.append(max(max(r, 1 / r) for r in parts))
-        shares = " | ".join(f"{np.mean(np.array(ratios) <= factor):.3f}" for factor in (1.5, 2))
-        print(f"| {name} | {len(ratios)} | {shares} |")
+        worst = []
+        for record in records:
+            if record["group"] in groups:
+                found = record["severity"]
+                ratios = [found.get(kind, 1e-9) / max(part, 1e-9) for kind, part in record["parts"].items()]
+                worst.append(max(max(r, 1 / r) for r in ratios))
+        shares = " | ".join(f"{np.mean(np.array(worst) <= factor):.3f}" for factor in (1.5, 2))
+        print(f"| {name} | {len(worst)} | {shares} |")
 
 
-def confidence(results: list[tuple[str, list[Case], dict[str, list]]]) -> None:
+def confidence(records: list[dict]) -> None:
     """Print whether confidence tells right from wrong."""
-    pairs = [
-        (value, verdict == case.kinds)
-        for _, cases, verdicts in results
-        for case, value, verdict in zip(cases, verdicts["confidence"], verdicts["ours"])
-        if case.group != "pristine"
-    ]
-    values, right = (np.array(a, float) for a in zip(*pairs))
+    records = [r for r in records if r["group"] != "pristine"]
+    values = np.array([r["confidence"] for r in records])
+    right = np.array([r["ours"] == r["kinds"] for r in records])
     print("\n### Confidence\n\n| confidence | images | right |\n|---|---|---|")
     for low, high in ((0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
         here = (values >= low) & (values < high)
@@ -417,16 +421,12 @@ def confidence(results: list[tuple[str, list[Case], dict[str, list]]]) -> None:
             print(f"| {low} to {min(high, 1)} | {here.sum()} | {right[here].mean():.3f} |")
 
 
-def confusions(results: list[tuple[str, list[Case], dict[str, list]]], most: int = 12) -> None:
+def confusions(records: list[dict], most: int = 15) -> None:
     """Print the commonest mistakes."""
-    counts: dict[tuple[str, str], int] = defaultdict(int)
-    for _, cases, verdicts in results:
-        for case, verdict in zip(cases, verdicts["ours"]):
-            if verdict != case.kinds:
-                counts["+".join(case.kinds), "+".join(verdict)] += 1
-    print("\n### Commonest mistakes of ours\n\n| true | judged | images |\n|---|---|---|")
-    for (true, judged), count in sorted(counts.items(), key=lambda item: -item[1])[:most]:
-        print(f"| {true} | {judged} | {count} |")
+    counts = Counter((r["name"], r["kinds"], r["ours"]) for r in records if r["ours"] != r["kinds"])
+    print("\n### Commonest mistakes of ours\n\n| image | true | judged | images |\n|---|---|---|---|")
+    for (name, true, judged), count in counts.most_common(most):
+        print(f"| {name} | {true} | {judged} | {count} |")
 
 
 def main() -> None:
@@ -437,6 +437,7 @@ def main() -> None:
     parser.add_argument("--references", help="names, separated by commas")
     parser.add_argument("--samples", type=int, default=None, help="random copies to learn from")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--records", type=Path, help="file of JSON lines: references in it are not run again")
     options = parser.parse_args()
     warnings.simplefilter("ignore", distortions.UnreachableWarning)
     for name, (build, strongest, two_sided) in FOREIGN.items():
@@ -444,14 +445,22 @@ def main() -> None:
     references = CHOOSING if options.choosing else FINAL
     names = options.references.split(",") if options.references else list(references)[: 1 if options.quick else None]
     samples = options.samples or Diagnoser.__init__.__kwdefaults__["n_samples"]
-    results = []
-    for i, name in enumerate(names):
-        start = time.perf_counter()
+    records: list[dict] = []
+    if options.records and options.records.exists():
+        records = [json.loads(line) for line in options.records.read_text().splitlines()]
+    for name in names:
+        if any(record["reference"] == name for record in records):
+            continue
         image = as_uint8(references[name]()[:MOST, :MOST])
-        cases = make_cases(image, SEED + 1000 * i, options.quick)
-        results.append((name, cases, judge(image, cases, samples, options.jobs)))
-        print(f"{name}: {len(cases)} images, {time.perf_counter() - start:.0f} s", flush=True)
-    report(results)
+        cases = make_cases(image, SEED + 1000 * list(references).index(name), options.quick)
+        made = judge(name, image, cases, samples, options.jobs)
+        records += made
+        if options.records:
+            with options.records.open("a") as file:
+                file.writelines(json.dumps(record) + "\n" for record in made)
+    counts = Counter(record["reference"] for record in records)
+    print("References: " + ", ".join(f"{name} ({count} images)" for name, count in counts.items()))
+    report(records)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -149,6 +149,7 @@ class Diagnoser:
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
             )
+        self._prepare()
         self._learn_manifold(images.images, images.labels.tolist(), images.mse)
         self._learn_classifier(*self._draw_samples(progress))
         return self
@@ -161,12 +162,18 @@ class Diagnoser:
     # Fitting
 
     def _learn_manifold(self, images: np.ndarray, labels: list[str], mse: np.ndarray) -> None:
+        whole = self._learner().fit(images)
+        part = self._learner().fit(np.stack([self._mosaic(image) for image in images]))
+        self._use_manifold(images, labels, mse, _kept(whole), _kept(part))
+
+    def _use_manifold(self, images: np.ndarray, labels: list[str], mse: np.ndarray, whole: Kept, part: Kept) -> None:
+        """Take manifolds of the whole image and of the windows into use; `Kept` is what is saved of them."""
         from sklearn.decomposition import PCA
 
-        self._prepare()
         self.training_images, self.training_labels, self.training_mse = images, labels, mse
-        self.manifold_ = self._learner().fit(images)
-        self.window_manifold_ = self._learner().fit(np.stack([self._mosaic(image) for image in images]))
+        mosaics = np.stack([self._mosaic(image) for image in images])
+        self.manifold_ = _restored(self._learner(), images, whole)
+        self.window_manifold_ = _restored(self._learner(), mosaics, part)
         grid = self.manifold_.block_grid_
         self.block_mse_ = np.stack([self._by_block(self._square(image), grid) for image in images], axis=1)
         rows = self._as_row(self.manifold_.embedding_)
@@ -307,10 +314,15 @@ class Diagnoser:
 
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return what :meth:`from_state` needs: plain arrays, and settings that JSON can hold."""
+        whole, part = _kept(self.manifold_), _kept(self.window_manifold_)
         arrays = {
             "reference": self.reference,
             "training_images": self.training_images,
             "training_mse": self.training_mse,
+            "embedding": whole.embedding,
+            "level": whole.level,
+            "window_embedding": part.embedding,
+            "window_level": part.level,
             "features": self.features_,
             "codes": self.codes_,
             "parts": self.parts_,
@@ -319,15 +331,18 @@ class Diagnoser:
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Diagnoser:
-        """Build a fitted diagnoser from :meth:`to_state`; the classifier learns again from its features."""
+        """Build a fitted diagnoser from :meth:`to_state`; the classifier learns again, on all cores."""
         settings = dict(settings)
         labels = settings.pop("training_labels")
-        _check_state(arrays, labels)
-        model = cls(arrays["reference"], **settings)
-        model._learn_manifold(arrays["training_images"], labels, arrays["training_mse"])
-        known, kept = model._features([model.windows_.cut(model.reference)]).shape[1], arrays["features"].shape[1]
-        if kept != known:
-            raise ValueError(f"it has {kept} features, this version of llise knows {known}")
+        model = cls(arrays["reference"], n_jobs=-1, **settings)
+        model._prepare()
+        model._use_manifold(
+            arrays["training_images"],
+            labels,
+            arrays["training_mse"],
+            Kept(arrays["embedding"], arrays["level"]),
+            Kept(arrays["window_embedding"], arrays["window_level"]),
+        )
         model._learn_classifier(arrays["features"], arrays["codes"], arrays["parts"])
         return model
 
@@ -354,6 +369,35 @@ def diagnose(reference: np.ndarray, images: Iterable[np.ndarray], **options: Any
         One for each image, in order.
     """
     return list(Diagnoser(reference, **options).fit().diagnose(images))
+
+
+class Kept(NamedTuple):
+    """What a saved manifold consists of besides its images: coordinates (b, n, p) and mean luminances
+    (b,)."""
+
+    embedding: np.ndarray
+    level: np.ndarray
+
+
+def _kept(manifold: Any) -> Kept:
+    return Kept(manifold.embedding_.astype(np.float32), manifold.blocks_.level)
+
+
+def _restored(learner: Any, images: np.ndarray, kept: Kept) -> Any:
+    """Return the learner as fitted on `images` with the coordinates kept, in single precision as on disk."""
+    from llise._validation import as_images
+    from llise.pipeline import Fitted
+
+    images, grid = as_images(learner, images, reset=True)
+    parts: dict[str, Any] = dict.fromkeys(part.name for part in fields(Fitted))
+    parts |= {"coordinates": kept.embedding.astype(np.float64), "level": kept.level}
+    learner.data_range_ = 255.0
+    learner.training_images_ = images
+    learner.blocks_ = Fitted(**parts)
+    learner.embedding_ = learner.blocks_.coordinates
+    learner.block_grid_ = (grid.rows, grid.cols)
+    learner._fitted_settings = learner._settings(images, grid)
+    return learner
 
 
 def _as_mosaic(windows: np.ndarray) -> np.ndarray:
