@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from . import _numba_embedding as compiled
 from ._array_weights import _jacobi
-from ._backend import device_of, like, namespace, put_rows, to_numpy, triangular_inverse
-from ._numba_embedding import DAMPING, STIFFNESS
+from ._backend import cholesky, device_of, like, namespace, put_rows, to_numpy, too_few_for_device, triangular_inverse
+from ._numba_embedding import DAMPING, MAX_PRODUCTS, START_ROUNDS, STIFFNESS
 
 Array = Any
 
@@ -63,22 +64,53 @@ class _Blocks:
         scatter = (1 / self.beta - tau) * self.SY
         return 2 * ((self.Y - 2 * self.SY) / self.beta - tau * self.Y + self.adjoint(scatter))
 
-    def hessian(self, U: Array) -> Array:
-        """Derivative of the gradient along U (eq. 28)."""
-        xp = namespace(U)
-        SU = xp.matmul(self.S, U)
-        AU = U - SU
-        da = 2 * xp.sum(self.AY * AU, axis=-1)[..., None]
-        db = 2 * xp.sum(self.Y * U + self.SY * SU, axis=-1)[..., None] / self.beta
-        tau = self.alpha / self.beta**2
-        dtau = da / self.beta**2 - 2 * tau * db
-        v = (AU - self.AY * db) / self.beta
-        return 2 * (v - tau * U - dtau * self.Y - self.adjoint(v + tau * SU + dtau * self.SY))
-
     def scale(self, G: Array) -> Array:
         """What a gradient is small against (eq. 36)."""
         xp = namespace(G)
         return xp.maximum(_norm(G), 2e-8 * _norm(self.Y / self.beta))
+
+
+class _Hessian:
+    """Riemannian Hessian at a point: derivative of the gradient along U, made tangent (eq. 28, 30, 35).
+
+    What does not depend on U is worked out once; y and Sy are treated side by side.
+    """
+
+    def __init__(self, at: _Blocks, G: Array) -> None:
+        xp = namespace(G)
+        self.at, self.p = at, G.shape[-1]
+        self.tangent = _Tangent(at.Y)
+        self.inverse = 1 / at.beta
+        self.tau = at.alpha * self.inverse**2
+        self.both = xp.concat([at.Y, at.SY], axis=-1)
+        self.residual = at.AY * self.inverse
+        curvature = xp.matmul(xp.matrix_transpose(at.Y), G) / G.shape[-2]
+        self.curvature = 0.5 * (curvature + xp.matrix_transpose(curvature))
+
+    def __call__(self, U: Array) -> Array:
+        xp = namespace(U)
+        SU = xp.matmul(self.at.S, U)
+        AU, both = U - SU, xp.concat([U, SU], axis=-1)
+        da = self.inverse * xp.sum(self.residual * AU, axis=-1)[..., None]  # derivatives of alpha/2, beta/2, over beta
+        db = self.inverse * xp.sum(self.both * both, axis=-1)[..., None]
+        turned = self.tau * both + (2 * da - 4 * self.tau * db) * self.both
+        v = self.inverse * AU - (2 * db) * self.residual
+        H = v - turned[..., : self.p] - self.at.adjoint(v + turned[..., self.p :])
+        return self.tangent.project(2 * H - xp.matmul(U, self.curvature))
+
+
+class _Tangent:
+    """Tangent space {U : B'U = 0}, B = [Y 1], at a point Y (eq. 30)."""
+
+    def __init__(self, Y: Array) -> None:
+        xp = namespace(Y)
+        self.B = xp.concat([Y, xp.ones_like(Y[..., :1])], axis=-1)
+        self.Bt = xp.matrix_transpose(self.B) / Y.shape[-2]
+
+    def project(self, U: Array) -> Array:
+        """U - B B'U / n."""
+        xp = namespace(U)
+        return U - xp.matmul(self.B, xp.matmul(self.Bt, U))
 
 
 def _norm(U: Array) -> Array:
@@ -92,13 +124,6 @@ def _inner(U: Array, V: Array) -> Array:
 
 def _wide(v: Array) -> Array:
     return v[:, None, None]
-
-
-def _project(Y: Array, U: Array) -> Array:
-    """Onto the tangent space: U - Y Y'U / n, centred (eq. 30)."""
-    xp = namespace(U)
-    U = U - xp.mean(U, axis=-2)[:, None, :]
-    return U - xp.matmul(Y, xp.matmul(xp.matrix_transpose(Y), U)) / Y.shape[-2]
 
 
 def _orthonormalise(Y: Array) -> Array:
@@ -120,6 +145,17 @@ def _orthonormalise(Y: Array) -> Array:
             y = y - (xp.sum(s * y, axis=-1) / n)[:, None] * s
         done.append(y * xp.sqrt(n / xp.sum(y * y, axis=-1))[:, None])
     return xp.stack(done, axis=-1)
+
+
+def _retract(Y: Array) -> Array:
+    """The same by two Cholesky factors of Y'Y, for a Y that is well conditioned, as a point plus a tangent is."""
+    xp = namespace(Y)
+    n = Y.shape[-2]
+    Y = Y - xp.mean(Y, axis=-2)[:, None, :]
+    for _ in range(2):
+        L = triangular_inverse(cholesky(xp.matmul(xp.matrix_transpose(Y), Y) / n))
+        Y = xp.matmul(Y, xp.matrix_transpose(L))
+    return Y
 
 
 def _spare(y: Array, done: list[Array], lost: Array) -> Array:
@@ -155,7 +191,7 @@ def _inverse(S: Array, d: Array) -> Array:
     M = xp.matmul(xp.matrix_transpose(A), d * A)
     mean = xp.mean(xp.linalg.diagonal(M), axis=-1)
     M = M + _wide(mean) * (DAMPING * eye + STIFFNESS / n)
-    L = triangular_inverse(xp.linalg.cholesky(M))
+    L = triangular_inverse(cholesky(M))
     return xp.matmul(xp.matrix_transpose(L), L)
 
 
@@ -176,35 +212,29 @@ def _spectral_start(S: Array, Y: Array, rounds: int) -> Array:
     return Y
 
 
-@dataclass
 class _Preconditioner:
-    """M^-1 made tangent: Z = M^-1 (R - B lambda) with B'Z = 0, B = [Y 1] (eq. 34)."""
+    """M^-1 made tangent: Z = M^-1 (R - B lambda) with B'Z = 0 (eq. 34)."""
 
-    inverse: Array
-    Y: Array
-
-    def __post_init__(self) -> None:
-        xp = namespace(self.Y)
-        self.B = xp.concat([self.Y, xp.ones_like(self.Y[..., :1])], axis=-1)
-        self.MB = xp.matmul(self.inverse, self.B)
-        inner = xp.matmul(xp.matrix_transpose(self.B), self.MB)
-        L = triangular_inverse(xp.linalg.cholesky(0.5 * (inner + xp.matrix_transpose(inner))))
-        self.C = xp.matmul(xp.matrix_transpose(L), L)
+    def __init__(self, inverse: Array, tangent: _Tangent) -> None:
+        xp = namespace(inverse)
+        self.inverse, self.tangent = inverse, tangent
+        MB = xp.matmul(inverse, tangent.B)
+        inner = xp.matmul(tangent.Bt, MB)
+        L = triangular_inverse(cholesky(0.5 * (inner + xp.matrix_transpose(inner))))
+        self.correction = xp.matmul(MB, xp.matmul(xp.matrix_transpose(L), L))
 
     def __call__(self, R: Array) -> Array:
         xp = namespace(R)
         Z = xp.matmul(self.inverse, R)
-        part = xp.matmul(self.C, xp.matmul(xp.matrix_transpose(self.B), Z))
-        return _project(self.Y, Z - xp.matmul(self.MB, part))
+        return self.tangent.project(Z - xp.matmul(self.correction, xp.matmul(self.tangent.Bt, Z)))
 
 
-def _newton_step(at: _Blocks, G: Array, R: Array, precondition: _Preconditioner, forcing: Array) -> tuple[Array, Array]:
+def _newton_step(hessian: _Hessian, R: Array, inverse: Array, forcing: Array) -> tuple[Array, Array]:
     """Truncated conjugate gradients on Hess[U] = -grad in the tangent space (eq. 35), and Hessian products."""
-    xp = namespace(G)
-    n, p = G.shape[-2:]
-    YG = xp.matmul(xp.matrix_transpose(at.Y), G) / n
-    YG = 0.5 * (YG + xp.matrix_transpose(YG))
-    U = xp.zeros_like(G)
+    xp = namespace(R)
+    n, p = R.shape[-2:]
+    precondition = _Preconditioner(inverse, hessian.tangent)
+    U = xp.zeros_like(R)
     residual = R
     goal = forcing * _norm(R)
     Z = precondition(residual)
@@ -212,9 +242,9 @@ def _newton_step(at: _Blocks, G: Array, R: Array, precondition: _Preconditioner,
     rz = _inner(residual, Z)
     live = xp.ones_like(rz) > 0
     products = xp.zeros_like(rz)
-    for _ in range(60):
+    for _ in range(MAX_PRODUCTS):
         products = products + xp.astype(live, products.dtype)
-        H = _project(at.Y, at.hessian(D) - xp.matmul(D, YG))
+        H = hessian(D)
         curvature = _inner(D, H)
         bends = curvature > 0
         step = xp.where(bends, rz / xp.where(bends, curvature, 1.0), xp.sqrt(n * p / _inner(D, D)))
@@ -238,11 +268,11 @@ def _line_search(at: _Blocks, U: Array, R: Array) -> tuple[_Blocks, Array]:
     U = U * _wide(1 - 2 * xp.astype(descent > 0, U.dtype))
     descent = -xp.abs(descent)
     length = _norm(U)
-    step = xp.where(length > 0, xp.minimum(xp.ones_like(length), np.sqrt(n * p) / length), 0.0)
+    step = xp.where(length > 0, xp.minimum(xp.ones_like(length), float(np.sqrt(n * p)) / length), 0.0)
     noise = 1e-15 * xp.sqrt(n * at.value) + 1e-14 * at.value
     best, moved = at, xp.zeros_like(step) > 0
     for _ in range(30):
-        trial = at.move(_orthonormalise(at.Y + _wide(step) * U))
+        trial = at.move(_retract(at.Y + _wide(step) * U))
         good = ~moved & (trial.value <= at.value + 1e-4 * step * descent + noise)
         best = _choose(good, trial, best)
         moved = moved | good
@@ -274,13 +304,14 @@ def exact_embedding(
 ) -> None:
     """Feasible, stationary coordinates on every block (eq. 32-36)."""
     xp = namespace(weights)
+    b = weights.shape[0]
     S = _dense(weights, neighbors)
-    at = _Blocks(S, start, c).move(_spectral_start(S, start, 12))
-    active = np.arange(S.shape[0])
-    products = np.zeros(S.shape[0])
+    at = _Blocks(S, start, c).move(_spectral_start(S, start, START_ROUNDS))
+    active = np.arange(b)
+    products = np.zeros(b)
     for iteration in range(max_iter + 1):
         G = at.gradient()
-        R = _project(at.Y, G)
+        R = _Tangent(at.Y).project(G)
         relative = _norm(R) / at.scale(G)
         if iteration < history.shape[1]:
             history[active, iteration, 0] = to_numpy(at.value)
@@ -291,13 +322,13 @@ def exact_embedding(
             break
         keep = like(weights, np.flatnonzero(open_))
         at, active = at.only(keep), active[open_]
+        if too_few_for_device(weights, active.size, b):
+            products[active] += _finish_compiled(weights, neighbors, c, at.Y, active, tol, max_iter, out, results)
+            break
         G, R, relative = (xp.take(v, keep, axis=0) for v in (G, R, relative))
-        if iteration % 4 == 0:
-            inverse = _inverse(at.S, 1 / at.beta)
-        else:
-            inverse = xp.take(inverse, keep, axis=0)
+        inverse = _inverse(at.S, 1 / at.beta) if iteration % 4 == 0 else xp.take(inverse, keep, axis=0)
         forcing = xp.minimum(xp.sqrt(relative), xp.zeros_like(relative) + 0.1)
-        U, taken = _newton_step(at, G, R, _Preconditioner(inverse, at.Y), forcing)
+        U, taken = _newton_step(_Hessian(at, G), R, inverse, forcing)
         products[active] += to_numpy(taken)
         at, moved = _line_search(at, U, R)
         stuck = ~to_numpy(moved)
@@ -310,6 +341,29 @@ def exact_embedding(
     results[:, 2] = products
     out[...] = _canonical(S, out)
     results[:, 3] = to_numpy(_violation(out))
+
+
+def _finish_compiled(
+    weights: Array,
+    neighbors: Array,
+    c: float,
+    Y: Array,
+    active: np.ndarray,
+    tol: float,
+    max_iter: int,
+    out: Array,
+    results: np.ndarray,
+) -> np.ndarray:
+    """The last few blocks go on from where they are in the compiled engine; returns their Hessian products."""
+    index = like(weights, active)
+    few = [to_numpy(namespace(weights).take(v, index, axis=0)) for v in (weights, neighbors)]
+    finished = np.empty(tuple(Y.shape))
+    report = np.empty((active.size, 4))
+    history = np.empty((active.size, 0, 2))
+    compiled.exact_embedding(*few, c, to_numpy(Y), tol, max_iter, finished, report, history)
+    put_rows(out, active, like(weights, finished))
+    results[active] = report
+    return report[:, 2]
 
 
 def _finish(
@@ -398,7 +452,7 @@ def admm_embedding(
             break
     G = at.gradient()
     results[:, 0] = to_numpy(at.value)
-    results[:, 1] = to_numpy(_norm(_project(at.Y, G)) / at.scale(G))
+    results[:, 1] = to_numpy(_norm(_Tangent(at.Y).project(G)) / at.scale(G))
     results[:, 2] = rounds
     results[:, 3] = to_numpy(_violation(at.Y))
     out[...] = at.Y
@@ -408,7 +462,7 @@ def _polar(B: Array, singular_value: float) -> Array:
     """Centre B and set its singular values: B (B'B)^(-1/2), by the eigenvectors of B'B (eq. 31)."""
     xp = namespace(B)
     B = B - xp.mean(B, axis=-2)[:, None, :]
-    d, V = _jacobi(xp.matmul(xp.matrix_transpose(B), B))
+    _, V = _jacobi(xp.matmul(xp.matrix_transpose(B), B))
     turned = xp.matmul(B, V)
     lengths = xp.sqrt(xp.sum(turned * turned, axis=-2))[:, None, :]
     unit = turned / xp.where(lengths > 0, lengths, 1.0)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._backend import device_of, namespace, to_numpy
+import numpy as np
+
+from ._backend import device_of, like, namespace, put_rows, rotate, to_numpy
 from ._numba_weights import NULL, REACH, SWEEPS
 
 Array = Any
@@ -128,47 +130,88 @@ def _into_basis(V: Array, v: Array) -> Array:
 
 
 def _jacobi(K: Array) -> tuple[Array, Array]:
-    """Eigenvalues (..., k) and eigenvectors (..., k, k) by Jacobi rotations, k/2 disjoint pairs at a time.
+    """Eigenvalues (problems, k) and eigenvectors (problems, k, k) by Jacobi rotations, k/2 disjoint pairs at a time.
 
-    A tournament's schedule: row i of the upper half meets row i of the lower half, then all but one move on; after
-    k - 1 rounds everyone has met everyone and is back in place.
+    Problems are the last axis.  Most are done after a few sweeps and graded ones take twice as many, so the done
+    ones are put aside whenever they are the greater part.
     """
     xp = namespace(K)
     k = K.shape[-1]
     if k == 1:
         return K[..., 0], xp.ones_like(K)
     size = k + k % 2
-    half = size // 2
-    A = _padded(K, size)
-    eye = xp.eye(size, dtype=K.dtype, device=device_of(K))
+    A = xp.permute_dims(_padded(K, size), (1, 2, 0)) + 0.0
+    eye = xp.eye(size, dtype=K.dtype, device=device_of(K))[..., None]
     V = xp.broadcast_to(eye, A.shape) + 0.0  # rows are eigenvectors
-    seats = xp.asarray(_next_seats(size), device=device_of(K))
-    off_diagonal = 1 - eye
-    for _ in range(SWEEPS):
-        off = xp.sum((A * off_diagonal) ** 2, axis=(-2, -1))
-        on = xp.sum(xp.linalg.diagonal(A) ** 2, axis=-1)
-        if bool(xp.all(off <= 2e-31 * on)):
-            break
-        for _ in range(size - 1):
-            diagonal = xp.linalg.diagonal(A)
-            apq = xp.linalg.diagonal(A[:, :half, half:])
-            gap = diagonal[:, half:] - diagonal[:, :half]
-            tangent = 2 * apq / (xp.abs(gap) + xp.sqrt(gap * gap + 4 * apq * apq) + 1e-300)
-            tangent = xp.where(gap >= 0, tangent, -tangent)
-            cosine = 1 / xp.sqrt(1 + tangent * tangent)
-            sine = (tangent * cosine)[..., None]
-            cosine = cosine[..., None]
-            A = _rotated(A, cosine, sine, half, seats)
-            A = _rotated(xp.matrix_transpose(A), cosine, sine, half, seats)
-            V = _rotated(V, cosine, sine, half, seats)
-    return xp.linalg.diagonal(A)[:, :k], xp.matrix_transpose(V)[:, :k, :k]
+    places = np.arange(K.shape[0])
+    values, vectors = xp.empty_like(K[..., 0]), xp.empty_like(K)
+    last = xp.zeros_like(K[:, 0, 0]) > 0
+    for sweep in range(SWEEPS + 1):
+        diagonal = _diagonal(A)
+        off = xp.sum((A * (1 - eye)) ** 2, axis=(0, 1))
+        on = xp.sum(diagonal * diagonal, axis=0)
+        done = to_numpy((off <= 2e-31 * on) | last)
+        if done.all() or sweep == SWEEPS:
+            done[:] = True
+        if 2 * done.sum() >= done.size:
+            here = like(K, np.flatnonzero(done))
+            put_rows(values, places[done], xp.take(diagonal, here, axis=1)[:k, :].T)
+            put_rows(vectors, places[done], xp.permute_dims(xp.take(V, here, axis=2), (2, 1, 0))[:, :k, :k])
+            if done.all():
+                break
+            rest = like(K, np.flatnonzero(~done))
+            A, V, off, on = (xp.take(v, rest, axis=-1) for v in (A, V, off, on))
+            places = places[~done]
+        last = off <= 1e-24 * on  # convergence is quadratic in the end: one more sweep will do
+        A, V = _sweep(A, V)
+    return values, vectors
 
 
-def _rotated(A: Array, cosine: Array, sine: Array, half: int, seats: Array) -> Array:
+def _sweep(A: Array, V: Array) -> tuple[Array, Array]:
+    """Every pair once, by a tournament's schedule.
+
+    Row i of the upper half meets row i of the lower half, then all but the first move on one seat; after k - 1
+    rounds everyone has met everyone and is back in place.
+    """
     xp = namespace(A)
-    upper, lower = A[:, :half, :], A[:, half:, :]
-    turned = xp.concat([cosine * upper - sine * lower, sine * upper + cosine * lower], axis=1)
-    return xp.take(turned, seats, axis=1)
+    half = A.shape[0] // 2
+    for _ in range(2 * half - 1):
+        diagonal = _diagonal(A)
+        apq = _diagonal(A[:half, half:, :])
+        gap = diagonal[half:, :] - diagonal[:half, :]
+        tangent = 2 * apq / (xp.abs(gap) + xp.sqrt(gap * gap + 4 * apq * apq) + 1e-300)
+        tangent = xp.where(gap >= 0, tangent, -tangent)
+        cosine = 1 / xp.sqrt(1 + tangent * tangent)
+        sine = tangent * cosine
+        A = _meet(A, cosine[:, None, :], sine[:, None, :], axis=0)
+        A = _meet(A, cosine[None, :, :], sine[None, :, :], axis=1)
+        V = _meet(V, cosine[:, None, :], sine[:, None, :], axis=0)
+    return A, V
+
+
+def _diagonal(A: Array) -> Array:
+    """Diagonals (k, problems) of (k, k, problems)."""
+    xp = namespace(A)
+    return xp.stack([A[i, i, :] for i in range(A.shape[0])])
+
+
+def _meet(A: Array, cosine: Array, sine: Array, axis: int) -> Array:
+    """Rotate the upper half of an axis against its lower half, then seat everyone for the next round."""
+    xp = namespace(A)
+    half = A.shape[axis] // 2
+    part = (lambda v, s: v[s, ...]) if axis == 0 else (lambda v, s: v[:, s, ...])
+    upper, lower = part(A, slice(0, half)), part(A, slice(half, None))
+    up, down = rotate(upper, lower, cosine, sine)
+    if half == 1:
+        return xp.concat([up, down], axis=axis)
+    seats = [
+        part(up, slice(0, 1)),
+        part(down, slice(0, 1)),
+        part(up, slice(1, half - 1)),
+        part(down, slice(1, None)),
+        part(up, slice(half - 1, None)),
+    ]
+    return xp.concat(seats, axis=axis)
 
 
 def _padded(K: Array, size: int) -> Array:
@@ -177,17 +220,6 @@ def _padded(K: Array, size: int) -> Array:
         return K
     K = xp.concat([K, xp.zeros_like(K[:, :1, :])], axis=1)
     return xp.concat([K, xp.zeros_like(K[:, :, :1])], axis=2)
-
-
-def _next_seats(size: int) -> list[int]:
-    """Who sits where in the next round: the last seat of the lower half stays, the others move round the table."""
-    half = size // 2
-    table = [*range(half), *range(size - 2, half - 1, -1)]
-    moved = [table[-1], *table[:-1]]
-    seats = list(range(size))
-    for place, person in zip(table, moved):
-        seats[place] = person
-    return seats
 
 
 def admm_weights(

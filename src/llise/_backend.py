@@ -78,6 +78,15 @@ def to_numpy(array: Array) -> np.ndarray:
     return array.detach().cpu().numpy() if is_torch(array) else np.asarray(array)
 
 
+def cholesky(M: Array) -> Array:
+    """Lower Cholesky factors; torch without its check, which would wait for the device."""
+    if is_torch(M):
+        import torch
+
+        return torch.linalg.cholesky_ex(M).L
+    return namespace(M).linalg.cholesky(M)
+
+
 def triangular_inverse(L: Array) -> Array:
     """Inverses of lower triangular matrices (..., n, n)."""
     if is_torch(L):
@@ -86,3 +95,17 @@ def triangular_inverse(L: Array) -> Array:
         eye = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device).expand_as(L)
         return torch.linalg.solve_triangular(L, eye, upper=False)
     return namespace(L).linalg.inv(L)
+
+
+def rotate(x: Array, y: Array, cosine: Array, sine: Array) -> tuple[Array, Array]:
+    """Plane rotations (c x - s y, s x + c y); torch fuses a product with a sum."""
+    if is_torch(x):
+        import torch
+
+        return torch.addcmul(cosine * x, sine, y, value=-1), torch.addcmul(cosine * y, sine, x)
+    return cosine * x - sine * y, sine * x + cosine * y
+
+
+def too_few_for_device(array: Array, blocks: int, of: int) -> bool:
+    """Whether so few blocks are left that a GPU idles: the compiled engine finishes them sooner."""
+    return is_torch(array) and array.device.type == "cuda" and 24 * blocks <= of

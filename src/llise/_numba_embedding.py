@@ -12,6 +12,8 @@ from ._jit import FAST, jit
 from ._numba_weights import _eigen
 
 DAMPING = 1e-11  # of the mean diagonal, added to the preconditioner
+MAX_PRODUCTS = 8  # Hessian products of one Newton step
+START_ROUNDS = 12  # of inverse iteration, at the most
 STIFFNESS = 1e3  # of the mean diagonal, holds the direction of ones
 
 
@@ -353,7 +355,8 @@ def _newton_step(w, nb, Y, SY, AY, alpha, beta, G, R, M, MB, C, forcing, U):
     D[:] = -Z
     rz = _inner(residual, Z)
     products = 0
-    for products in range(1, 61):
+    while products < MAX_PRODUCTS:
+        products += 1
         _hessian(w, nb, Y, SY, AY, alpha, beta, D, SU, da, db, work, H)
         for i in range(p):
             for s in range(p):
@@ -520,7 +523,8 @@ def exact_embedding(weights, neighbors, c, start, tol, max_iter, out, results, h
         for j in range(n):
             for s in range(p):
                 Y[s, j] = start[i, j, s]
-        _spectral_start(w, nb, M, Y, 12)
+        if _violation(Y) > 1e-8:  # a start that satisfies the constraints is taken as it is
+            _spectral_start(w, nb, M, Y, START_ROUNDS)
         _minimise(w, nb, c, Y, M, tol, max_iter, results[i], history[i])
         _canonical(w, nb, Y)
         results[i, 3] = _violation(Y)

@@ -286,6 +286,7 @@ def _jacobi_lanes(A, V, lanes):
         for s in range(k):
             for l in range(lanes):
                 V[r, s, l] = 1.0 if r == s else 0.0
+    last = False
     for _ in range(SWEEPS):
         worst = 0.0
         for l in range(lanes):
@@ -297,8 +298,9 @@ def _jacobi_lanes(A, V, lanes):
                     off += A[r, s, l] * A[r, s, l]
             if off > worst * on:
                 worst = off / on if on > 0.0 else 0.0
-        if worst < 1e-31:
+        if worst < 1e-31 or last:
             break
+        last = worst < 1e-24  # convergence is quadratic: one more sweep will do
         for p in range(k - 1):
             for q in range(p + 1, k):
                 for l in range(lanes):
