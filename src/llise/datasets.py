@@ -291,9 +291,7 @@ def _reachable(
     return [level * 0.98 * most / max(levels) for level in levels]
 
 
-def _single(
-    image: np.ndarray, kind: str, level: float, seed: int, direction: int | None, amplify: bool
-) -> Distorted:
+def _single(image: np.ndarray, kind: str, level: float, seed: int, direction: int | None, amplify: bool) -> Distorted:
     return distortions.make(image, kind, level, seed, direction=direction, amplify=amplify, warn=False)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from llise import datasets, distortions, synthesis
 from llise.images import as_uint8, check_reference, check_same_size
@@ -123,6 +125,8 @@ class Diagnoser:
     ) -> None:
         self.reference = as_uint8(reference, "reference")
         check_reference(self.reference, block_size)
+        if n_samples < 2 * len(synthesis.SETS):
+            raise ValueError(f"n_samples={n_samples}: expected {2 * len(synthesis.SETS)} or more, two of each set")
         self.n_samples = n_samples
         self.block_size = block_size
         self.n_components = n_components
@@ -205,12 +209,11 @@ class Diagnoser:
         """Features (s, f), set codes (s,) and contributions of the kinds (s, 6) of random copies."""
         scene = synthesis.Scene(self.reference, self.windows_)
         chunks = np.array_split(np.arange(self.n_samples), max(self.n_samples // 32, 1))
-        made = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(self._draw_chunk)(scene, chunk) for chunk in chunks
-        )
-        if progress:
-            made = progress(made, total=len(chunks))
-        features, codes, parts = zip(*made)
+        with threadpool_limits(1, user_api="blas"):  # the products are small, and the chunks run side by side
+            made = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+                delayed(self._draw_chunk)(scene, chunk) for chunk in chunks
+            )
+            features, codes, parts = zip(*(progress(made, total=len(chunks)) if progress else made))
         return np.concatenate(features), np.concatenate(codes), np.concatenate(parts)
 
     def _draw_chunk(self, scene: synthesis.Scene, chunk: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -327,7 +330,9 @@ class Diagnoser:
             "codes": self.codes_,
             "parts": self.parts_,
         }
-        return arrays, {**self._parameters(), "training_labels": self.training_labels}
+        # Without the luminance coordinate there are no levels.
+        kept = {name: values for name, values in arrays.items() if values is not None}
+        return kept, {**self._parameters(), "training_labels": self.training_labels}
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Diagnoser:
@@ -336,15 +341,45 @@ class Diagnoser:
         labels = settings.pop("training_labels")
         model = cls(arrays["reference"], n_jobs=-1, **settings)
         model._prepare()
+        model._check_state(arrays, labels)
         model._use_manifold(
             arrays["training_images"],
             labels,
             arrays["training_mse"],
-            Kept(arrays["embedding"], arrays["level"]),
-            Kept(arrays["window_embedding"], arrays["window_level"]),
+            Kept(arrays["embedding"], arrays.get("level")),
+            Kept(arrays["window_embedding"], arrays.get("window_level")),
         )
+        known, kept = model._features([model.windows_.cut(model.reference)]).shape[1], arrays["features"].shape[1]
+        if kept != known:
+            raise ValueError(f"it has {kept} features, this version of llise knows {known}")
         model._learn_classifier(arrays["features"], arrays["codes"], arrays["parts"])
         return model
+
+    def _check_state(self, arrays: dict[str, np.ndarray], labels: list[str]) -> None:
+        """Refuse arrays that do not belong together: a file can be made by hand, and compiled code trusts shapes."""
+        shape, n, samples = self.reference.shape, len(labels), len(arrays["codes"])
+        expected: dict[str, tuple[type, tuple[int, ...]]] = {
+            "training_images": (np.uint8, (n, *shape)),
+            "training_mse": (np.float64, (n,)),
+            "features": (np.float32, (samples, *arrays["features"].shape[1:])),
+            "codes": (np.int16, (samples,)),
+            "parts": (np.float32, (samples, len(KINDS))),
+        }
+        for prefix, image in (("", self.reference), ("window_", self._mosaic(self.reference))):
+            blocks = prod(-(-length // self.block_size) for length in image.shape)
+            expected[f"{prefix}embedding"] = (np.float32, (blocks, n, self.n_components))
+            if self.luminance:
+                expected[f"{prefix}level"] = (np.float64, (blocks,))
+        for name, (dtype, size) in expected.items():
+            array = arrays[name]
+            if array.dtype != dtype or array.shape != size:
+                raise ValueError(f"{name} is {array.dtype} {array.shape}, expected {np.dtype(dtype)} {size}")
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} has NaN or infinity")
+        if not set(labels) <= set(LABELS):
+            raise ValueError(f"labels are {sorted(set(labels))}, expected some of {LABELS}")
+        if not np.isin(arrays["codes"], np.arange(len(synthesis.SETS))).all():
+            raise ValueError(f"codes must lie in 0..{len(synthesis.SETS) - 1}")
 
     def _parameters(self) -> dict[str, Any]:
         names = ("n_samples", "block_size", "n_components", "n_neighbors", "luminance", "random_state")
@@ -376,7 +411,7 @@ class Kept(NamedTuple):
     (b,)."""
 
     embedding: np.ndarray
-    level: np.ndarray
+    level: np.ndarray | None
 
 
 def _kept(manifold: Any) -> Kept:
@@ -404,26 +439,3 @@ def _as_mosaic(windows: np.ndarray) -> np.ndarray:
     """Upper halves of the windows below one another: as many blocks as a profile needs."""
     rows = max(windows.shape[1] // 16 * 8, 8)
     return windows[:, :rows].reshape(-1, windows.shape[2])
-
-
-def _check_state(arrays: dict[str, np.ndarray], labels: list[str]) -> None:
-    """Refuse arrays that do not belong together: a file can be made by hand."""
-    shape, n, samples = arrays["reference"].shape, len(labels), len(arrays["codes"])
-    expected: dict[str, tuple[type, tuple[int, ...]]] = {
-        "reference": (np.uint8, shape),
-        "training_images": (np.uint8, (n, *shape)),
-        "training_mse": (np.float64, (n,)),
-        "features": (np.float32, (samples, *arrays["features"].shape[1:])),
-        "codes": (np.int16, (samples,)),
-        "parts": (np.float32, (samples, len(KINDS))),
-    }
-    for name, (dtype, size) in expected.items():
-        array = arrays[name]
-        if array.dtype != dtype or array.shape != size:
-            raise ValueError(f"{name} is {array.dtype} {array.shape}, expected {np.dtype(dtype)} {size}")
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} has NaN or infinity")
-    if not set(labels) <= set(LABELS):
-        raise ValueError(f"labels are {sorted(set(labels))}, expected some of {LABELS}")
-    if not np.isin(arrays["codes"], np.arange(len(synthesis.SETS))).all():
-        raise ValueError(f"codes must lie in 0..{len(synthesis.SETS) - 1}")
