@@ -323,7 +323,8 @@ def test_interrupting_leaves_nothing_half_written(folder, tmp_path, number, dela
     time.sleep(delay)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == (130 if number == signal.SIGINT else 143), errors
+    # Python itself may end by the signal that came while it was starting: 130 to a shell all the same.
+    assert process.returncode in (128 + number, -number), errors
     assert "Traceback" not in errors
     if number == signal.SIGINT:
         assert errors.splitlines()[-1].startswith("llise: error: interrupted")
