@@ -175,7 +175,7 @@ def reproduce(
                                    "summary": {what the test images come to}, "map": {"train": ..., "test": ...}},
                          "LLISE, solved": {...}, ..., "LLE": {...}, ...},
              "paper": {method: summary of the paper's table},
-             "convergence": {...}, "released_data": {baseline: {...} on images as the authors' code makes them}}
+             "convergence": {...}, "released_data": {method: {...} on images as the authors' code makes them}}
 
         Rows and columns of 7 are in the order of ``llise.LABELS``; LLE has no blocks and there null.
     """
@@ -197,9 +197,9 @@ def reproduce(
         traced = next((run.method for run in planned if run.method.blockwise), None)
         course = None if traced is None else parts.get("convergence", partial(_convergence, traced, training, seed))
         baselines = [run for run in planned if not run.method.blockwise]
-        as_released = (
-            parts.get("released data", partial(_on_released_data, baselines, image, seed)) if baselines else None
-        )
+        compared = [run for run in planned if run.method is traced and run.solver == "admm"] + baselines
+        on_released = partial(_on_released_data, compared, image, seed, n_jobs)
+        as_released = parts.get("released data", on_released) if baselines else None
     results = {
         "schema": SCHEMA,
         "llise": __version__,
@@ -255,13 +255,15 @@ def judge(
 ) -> dict[str, Any]:
     """One method's entry in the results: training images leave-one-out, test images out of sample."""
     recognizer = DistortionRecognizer(run.learner(seed, n_jobs, verbose)).fit(training.images, training.labels)
-    learner, blockwise = recognizer.manifold_, run.method.blockwise
-    codes = [LABELS.index(label) for label in recognizer.classes_]
-    shares = np.zeros((len(test), len(LABELS)))
-    shares[:, codes] = recognizer.predict_shares(test.images)
+    learner, blockwise, codes = recognizer.manifold_, run.method.blockwise, _codes(recognizer)
+    votes = recognizer.block_labels(test.images).reshape(len(test), -1)
+    shares = np.stack([(votes == label).mean(axis=1) for label in LABELS], axis=1)
     confusion = _over_labels(recognizer.confusion_, codes)
     block_confusion = _over_labels(_block_confusion(recognizer, training.labels), codes).tolist() if blockwise else None
     answers = [_answer(kinds, row, 2 if blockwise else 1) for kinds, row in zip(test.kinds, shares)]
+    if blockwise:
+        for answer, mine, same in zip(answers, votes, _unchanged(test.images, test.reference)):
+            answer["unchanged_luminance"] = float((mine[same] == "luminance").mean()) if same.any() else None
     return {
         "method": run.method.name,
         "solver": run.solver,
@@ -269,7 +271,7 @@ def judge(
             "accuracy": recognizer.image_accuracy_,
             "block_accuracy": recognizer.block_accuracy_ if blockwise else None,
             "confusion": confusion.astype(int).tolist(),
-            "recall": dict(zip(LABELS, (confusion.diagonal() / np.maximum(confusion.sum(axis=1), 1)).tolist())),
+            "recall": _recall(confusion),
             "block_confusion": block_confusion,
         },
         "test": answers,
@@ -277,6 +279,16 @@ def judge(
         "solution": _block_solution(learner) if blockwise else {"reconstruction_error": learner.reconstruction_error_},
         "map": {"train": learner.image_map().tolist(), "test": learner.image_map(test.images).tolist()},
     }
+
+
+def _codes(recognizer: DistortionRecognizer) -> list[int]:
+    """Places of the recogniser's classes among the labels: a kind that an image cannot have is missing."""
+    return [LABELS.index(label) for label in recognizer.classes_]
+
+
+def _recall(confusion: np.ndarray) -> dict[str, float]:
+    """Share of each label's images that is recognised."""
+    return dict(zip(LABELS, (confusion.diagonal() / np.maximum(confusion.sum(axis=1), 1)).tolist()))
 
 
 def _answer(kinds: Sequence[str], shares: np.ndarray, n_top: int) -> dict[str, Any]:
@@ -335,17 +347,18 @@ def _convergence(method: Method, training: ImageSet, seed: int) -> dict[str, Any
     return {"method": method.name, **course}
 
 
-def _on_released_data(baselines: Sequence[Run], image: np.ndarray, seed: int) -> dict[str, Any]:
-    """The baselines on images as the authors' code makes them: training accuracy and labels of the test images."""
+def _on_released_data(compared: Sequence[Run], image: np.ndarray, seed: int, n_jobs: int | None) -> dict[str, Any]:
+    """The same on images as the authors' code makes them: training images, and top votes on the test images."""
     training, labels = released.training_images(image, seed)
     test, kinds = released.test_images(image, TEST_MSE, seed)
     found = {}
-    for run in baselines:
-        recognizer = DistortionRecognizer(run.learner(seed, None, False)).fit(training, labels)
+    for run in compared:
+        recognizer = DistortionRecognizer(run.learner(seed, n_jobs, False)).fit(training, labels)
         recognised = recognizer.predict(test)
         found[run.name] = {
             "accuracy": recognizer.image_accuracy_,
-            "labels": recognised.tolist(),
+            "recall": _recall(_over_labels(recognizer.confusion_, _codes(recognizer))),
+            "top": recognised.tolist(),
             "top_right": sum(label in true for label, true in zip(recognised, kinds)),
         }
     return found
@@ -393,7 +406,7 @@ def paper_summaries() -> dict[str, Any]:
 
 def _data(training: ImageSet, test: ImageSet) -> dict[str, Any]:
     shift = (test.images.mean(axis=(1, 2)) - test.reference.mean()).tolist()
-    unchanged = _unchanged(test.images, test.reference)
+    unchanged = _unchanged(test.images, test.reference).mean(axis=1).tolist()
     lighter = training.images[training.labels == "luminance"]
     labels = training.labels
     amplified = {kind: int(training.amplified[labels == kind].sum()) for kind in KINDS}
@@ -406,7 +419,7 @@ def _data(training: ImageSet, test: ImageSet) -> dict[str, Any]:
             "n_amplified": amplified["jpeg"],
             "lowest_mse": float(training.wanted_mse[1:].min()),
             "highest_mse": float(training.wanted_mse.max()),
-            "luminance_unchanged": float(np.mean(_unchanged(lighter, training.reference))) if len(lighter) else 0.0,
+            "luminance_unchanged": float(_unchanged(lighter, training.reference).mean()) if len(lighter) else 0.0,
         },
         "test": [
             {
@@ -422,11 +435,10 @@ def _data(training: ImageSet, test: ImageSet) -> dict[str, Any]:
     }
 
 
-def _unchanged(images: np.ndarray, reference: np.ndarray) -> list[float]:
-    """Share of each image's blocks that equal the reference's once their means are taken off."""
+def _unchanged(images: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Which of each image's blocks (n, b) equal the reference's once their means are taken off."""
     grid = BlockGrid.of_images(reference.shape, BLOCK_SIZE)
-    difference = grid.cut(images.astype(np.int16) - reference)
-    return (np.ptp(difference, axis=-1) == 0).mean(axis=0).tolist()
+    return (np.ptp(grid.cut(images.astype(np.int16) - reference), axis=-1) == 0).T
 
 
 # ------------------------------------------------------------------------------------------- files
