@@ -281,6 +281,14 @@ def test_parts_of_other_settings_or_damaged_ones_are_not_taken(tmp_path, without
     assert names_run(crop(56)) == both
 
 
+def test_more_methods_in_the_same_folder_give_what_a_new_one_would(tmp_path, without_pages):
+    for methods in (["lle-rbf"], ["lle", "lle-rbf"]):
+        experiments.reproduce(crop(48), tmp_path / "grown", methods=methods)
+    experiments.reproduce(crop(48), tmp_path / "new", methods=["lle-rbf", "lle"])
+    grown, new = ((tmp_path / name / "results.json").read_bytes() for name in ("grown", "new"))
+    assert grown == new
+
+
 # ------------------------------------------------------------------------------------------------- requests
 
 

@@ -193,13 +193,16 @@ def reproduce(
         common = {"image": description, "seed": seed, "source": _source_digest()}
         parts = _Parts(folder / "parts", common, bar)
         judged = (training, test, seed, n_jobs, not quiet)
-        found = {run.name: parts.get(run.name, partial(judge, run, *judged)) for run in planned}
-        traced = next((run.method for run in planned if run.method.blockwise), None)
-        course = None if traced is None else parts.get("convergence", partial(_convergence, traced, training, seed))
-        baselines = [run for run in planned if not run.method.blockwise]
-        compared = [run for run in planned if run.method is traced and run.solver == "admm"] + baselines
-        on_released = partial(_on_released_data, compared, image, seed, n_jobs)
-        as_released = parts.get("released data", on_released) if baselines else None
+        found = {run.name: parts.get(run.name, [], partial(judge, run, *judged)) for run in planned}
+        course = as_released = None
+        traced = next((run for run in planned if run.method.blockwise), None)
+        if traced:
+            trace = partial(_convergence, traced.method, training, seed)
+            course = parts.get("convergence", [traced.name], trace)
+        if baselines := [run for run in planned if not run.method.blockwise]:
+            compared = [traced, *baselines] if traced else baselines
+            compare = partial(_on_released_data, compared, image, seed, n_jobs)
+            as_released = parts.get("released data", [run.name for run in compared], compare)
     results = {
         "schema": SCHEMA,
         "llise": __version__,
@@ -451,11 +454,11 @@ class _Parts:
         self.folder, self.common, self.bar = folder, common, bar
         self.seconds: dict[str, float] = {}
 
-    def get(self, name: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The part from its file, or computed and kept."""
+    def get(self, name: str, details: list[str], compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The part from its file, or computed and kept; ``details`` decide it besides the common settings."""
         self.bar.set_description(name)
         path = self.folder / f"{name.replace(', ', ' ').replace(' ', '-').lower()}.json"
-        key = hashlib.sha256(json.dumps([self.common, name], sort_keys=True).encode()).hexdigest()
+        key = hashlib.sha256(json.dumps([self.common, name, details], sort_keys=True).encode()).hexdigest()
         part = _kept(path, key)
         if part is None:
             started = time.perf_counter()
