@@ -44,8 +44,10 @@ def results(folder):
 
 @pytest.fixture
 def without_pages(monkeypatch):
+    """Neither figures nor pages, and a short course of the iterations: what is tested is the results' files."""
     monkeypatch.setattr(figures, "draw", lambda *_: [])
     monkeypatch.setattr(pages, "write", lambda *_: None)
+    monkeypatch.setattr("llise.convergence.MAX_COUNT", 30)
 
 
 # ------------------------------------------------------------------------------------------------- results
