@@ -48,6 +48,8 @@ def without_pages(monkeypatch):
     monkeypatch.setattr(figures, "draw", lambda *_: [])
     monkeypatch.setattr(pages, "write", lambda *_: None)
     monkeypatch.setattr("llise.convergence.MAX_COUNT", 30)
+    digest = experiments._source_digest()  # read once: an edit during the test is not what is tested
+    monkeypatch.setattr(experiments, "_source_digest", lambda: digest)
 
 
 # ------------------------------------------------------------------------------------------------- results
@@ -279,8 +281,14 @@ def test_parts_of_other_settings_or_damaged_ones_are_not_taken(tmp_path, without
     assert names_run(crop(56)) == both
     (tmp_path / "parts" / "lle.json").write_text('{"key": ')
     assert names_run(crop(56)) == ["LLE"]
-    monkeypatch.setattr(experiments, "__version__", "0.0.0")
+    monkeypatch.setattr(experiments, "_source_digest", lambda: "of another version")
     assert names_run(crop(56)) == both
+
+
+def test_another_version_has_another_digest(monkeypatch):
+    before = experiments._source_digest()
+    monkeypatch.setattr(experiments, "__version__", "0.0.0")
+    assert experiments._source_digest() != before
 
 
 def test_more_methods_in_the_same_folder_give_what_a_new_one_would(tmp_path, without_pages):
