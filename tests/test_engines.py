@@ -159,9 +159,7 @@ def weighted(constraint="affine"):
 
 
 @pytest.mark.parametrize("constraint", ["sphere", "affine"])
-def test_exact_embeddings_are_the_same(convert, constraint, request):
-    if convert is to_strict:
-        request.applymarker(pytest.mark.xfail(raises=TypeError, reason="a NumPy scalar in the line search"))
+def test_exact_embeddings_are_the_same(convert, constraint):
     weights, near, start = weighted(constraint)
     one = exact_embedding(weights, near, C, start, history=5)
     other = exact_embedding(convert(weights), convert(near), C, convert(start), history=5)
