@@ -27,7 +27,7 @@ from .solvers import ADMM, embedding_start, weight_start
 from .weights import admm_weights, exact_weights, semidefinite
 
 Array = Any
-BATCH = 8  # blocks whose Gram matrices are held at once: they stay in cache
+BATCH = 16  # blocks whose Gram matrices are held at once: they stay in cache
 SAME = 1e-12  # squared distance, against the block's scale, below which two blocks are equal
 
 
