@@ -172,8 +172,6 @@ class Diagnoser:
 
     def _use_manifold(self, images: np.ndarray, labels: list[str], mse: np.ndarray, whole: Kept, part: Kept) -> None:
         """Take manifolds of the whole image and of the windows into use; `Kept` is what is saved of them."""
-        from sklearn.decomposition import PCA
-
         self.training_images, self.training_labels, self.training_mse = images, labels, mse
         mosaics = np.stack([self._mosaic(image) for image in images])
         self.manifold_ = _restored(self._learner(), images, whole)
@@ -181,8 +179,8 @@ class Diagnoser:
         grid = self.manifold_.block_grid_
         self.block_mse_ = np.stack([self._by_block(self._square(image), grid) for image in images], axis=1)
         rows = self._as_row(self.manifold_.embedding_)
-        self._map = PCA(2, svd_solver="full").fit(rows)
-        self.map_positions = self._map.transform(rows)
+        self._map_centre, self._map_axes = _principal_axes(rows)
+        self.map_positions = (rows - self._map_centre) @ self._map_axes.T
         texture = self._block_deviation(self._mosaic(self.reference), self.window_manifold_.block_grid_)
         self._profile = Profile(self.window_manifold_.embedding_, labels, mse, texture)
 
@@ -263,7 +261,7 @@ class Diagnoser:
             block_labels=labels.reshape(grid).astype(np.int8),
             block_severity=self._block_severity(nearest).reshape(grid),
             nearest=nearest.reshape(*grid, -1),
-            position=self._map.transform(self._as_row(coordinates))[0],
+            position=((self._as_row(coordinates) - self._map_centre) @ self._map_axes.T)[0],
             image=image,
             ssim_map=ssim_map.astype(np.float32),
         )
@@ -404,6 +402,17 @@ def diagnose(reference: np.ndarray, images: Iterable[np.ndarray], **options: Any
         One for each image, in order.
     """
     return list(Diagnoser(reference, **options).fit().diagnose(images))
+
+
+def _principal_axes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and first two principal axes of few long rows, by their Gram matrix."""
+    centre = rows.mean(axis=0)
+    centred = rows - centre
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    axes = vectors[:, [-1, -2]].T @ centred / np.sqrt(np.maximum(values[[-1, -2], None], 1e-12))
+    # A sign is arbitrary: the largest entry is positive.
+    signs = np.sign(axes[[0, 1], np.abs(axes).argmax(axis=1)])
+    return centre, axes * signs[:, None]
 
 
 class Kept(NamedTuple):

@@ -81,7 +81,8 @@ def _overlaps(corner: tuple[int, int], others: list[tuple[int, int]], size: tupl
     return any(abs(corner[0] - r) < size[0] and abs(corner[1] - c) < size[1] for r, c in others)
 
 
-_DCT = fft.dct(np.eye(BLOCK), norm="ortho", axis=0).astype(np.float32)
+_DCT_1D = fft.dct(np.eye(BLOCK), norm="ortho", axis=0)
+_DCT = np.kron(_DCT_1D, _DCT_1D).T.astype(np.float32)  # both directions at once, on blocks as rows
 _FREQUENCY = np.add.outer(np.arange(BLOCK), np.arange(BLOCK)).ravel()
 _GROUPS = [np.flatnonzero(np.isin(_FREQUENCY, sums)) for sums in ((1, 2), (3, 4), (5, 6, 7), list(range(8, 15)))]
 # Coefficients whose rounding is looked at: the lowest, which survive in most JPEGs.
@@ -95,7 +96,7 @@ def block_dct(windows: np.ndarray, offset: int = 0) -> np.ndarray:
         windows = windows[:, offset : offset - BLOCK, offset : offset - BLOCK]
     m, rows, cols = windows.shape
     blocks = windows.reshape(m, rows // BLOCK, BLOCK, cols // BLOCK, BLOCK).swapaxes(2, 3)
-    return np.matmul(np.matmul(_DCT, blocks), _DCT.T).reshape(-1, BLOCK * BLOCK)
+    return blocks.reshape(-1, BLOCK * BLOCK) @ _DCT
 
 
 class Statistics:
@@ -167,9 +168,13 @@ class Statistics:
         self.unit = unit[:, 0]
 
     def _prepare_strength(self) -> None:
-        size = np.abs(self.coefficients)
-        self.strong = (size >= np.quantile(size, 0.9, axis=0)) & (size > 4)
-        self.weak = size <= np.quantile(size, 0.6, axis=0)
+        own, size = self.coefficients, np.abs(self.coefficients)
+        # Coefficients where they are strong, or weak, and zero elsewhere.
+        self.strong = np.where((size >= np.quantile(size, 0.9, axis=0)) & (size > 4), own, np.float32(0))
+        self.weak = np.where(size <= np.quantile(size, 0.6, axis=0), own, np.float32(0))
+        self.strong_power, self.weak_power, self.own_power = (
+            np.sum(a * a, axis=0) for a in (self.strong, self.weak, own)
+        )
 
     def _transform(self, windows: np.ndarray) -> np.ndarray:
         centred = windows - windows.mean(axis=(1, 2), keepdims=True)
@@ -255,9 +260,9 @@ class Statistics:
             ("mean", y - x),
         ):
             out[f"{name} misfit"] = np.log(np.std(left) + 0.3)
-        pixels = (self.reference - centre) / (2.5 * spread)
-        offset = np.polynomial.legendre.legval(np.clip(pixels, -1.2, 1.2), bend)
-        curve = np.clip(self.reference + offset, 0, 255).astype(np.float32)
+        levels = np.arange(256)
+        offset = np.polynomial.legendre.legval(np.clip((levels - centre) / (2.5 * spread), -1.2, 1.2), bend)
+        curve = np.clip(levels + offset, 0, 255).astype(np.float32)[self.levels].reshape(clean.shape)
         gain = min(max(slope, 0.25), 4.0)
         straightened = ((clean - y.mean()) / gain + centre).astype(np.float32)
         return curve, straightened
@@ -389,18 +394,15 @@ class Statistics:
         rest: np.ndarray,
     ) -> None:
         """Traces of rounding on the 8 x 8 grid."""
-        own, copy = self.coefficients, block_dct(straightened)
+        copy = block_dct(straightened)
+        strong_sums, weak_sums = (np.sum(copy * part, axis=0) for part in (self.strong, self.weak))
+        power = np.sum(copy * copy, axis=0)
         for i, group in enumerate(_GROUPS):
-            ratio = []
-            for part in (self.strong[:, group], self.weak[:, group]):
-                c = own[:, group][part]
-                ratio.append(float(copy[:, group][part] @ c) / (float(c @ c) + 1.0))
-            strong, weak = ratio
-            out[f"strong gain {i}"] = strong
-            out[f"weak gain {i}"] = float(np.clip(weak, -1, 3))
-            out[f"gain contrast {i}"] = strong - float(np.clip(weak, -1, 3))
-            power = float(np.sum(copy[:, group] ** 2)) + 1
-            out[f"block power {i}"] = np.log(power / (float(np.sum(own[:, group] ** 2)) + 1))
+            strong = float(strong_sums[group].sum()) / (float(self.strong_power[group].sum()) + 1)
+            weak = float(np.clip(weak_sums[group].sum() / (self.weak_power[group].sum() + 1), -1, 3))
+            out[f"strong gain {i}"], out[f"weak gain {i}"] = strong, weak
+            out[f"gain contrast {i}"] = strong - weak
+            out[f"block power {i}"] = np.log((power[group].sum() + 1) / (self.own_power[group].sum() + 1))
         off_grid = block_dct(clean, offset=4) if min(clean.shape[1:]) >= 2 * BLOCK else coded
         for i, group in enumerate(_GROUPS):
             on, off = (float(np.mean(np.abs(a[:, group]) < 1)) for a in (coded, off_grid))
@@ -418,7 +420,7 @@ class Statistics:
         error = error - error.mean(axis=1, keepdims=True)
         error = error - np.sum(error * self.unit, axis=1, keepdims=True) * self.unit
         error /= np.linalg.norm(error, axis=1, keepdims=True) + 1.0
-        likeness = np.einsum("cqb,cb->cq", self.sawtooth, error)
+        likeness = np.matmul(self.sawtooth, error[:, :, None])[:, :, 0]
         match = likeness.max(axis=1)
         waves = np.sort(match[1:])
         out[f"{name} of means"] = float(match[0])
