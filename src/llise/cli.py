@@ -547,6 +547,8 @@ def _one_line_warnings(quiet: bool) -> Iterator[None]:
 @contextmanager
 def _workers(jobs: int, scheduler: str | None = None) -> Iterator[None]:
     """Let joblib use so many cores, or the Dask cluster at an address."""
+    import logging
+
     import joblib
 
     if not scheduler:
@@ -557,6 +559,8 @@ def _workers(jobs: int, scheduler: str | None = None) -> Iterator[None]:
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs Dask; install it with pip install 'llise[cluster]'") from None
+    # The cluster's own remarks, such as on a busy event loop, are not for whoever waits for a diagnosis.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=4)
     except (OSError, ValueError) as error:
