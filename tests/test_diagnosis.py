@@ -132,6 +132,12 @@ def test_sides_that_are_no_multiples_of_a_block_are_fine():
     assert found[1].block_grid == (8, 10) and found[1].ssim_map.shape == image.shape
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_reference_of_one_block_is_enough():
+    image = datasets.reference()[100:108, 200:208]
+    assert [found.block_grid for found in diagnose(image, [image, 255 - image], n_samples=48)] == [(1, 1), (1, 1)]
+
+
 def test_the_public_names_lead_here():
     assert llise.diagnose is diagnose and llise.Diagnoser is Diagnoser
 

@@ -123,7 +123,7 @@ class Statistics:
         self.means = self.coefficients[:, 0] / BLOCK
         self.texture = np.sqrt(np.mean(self.coefficients[:, 1:] ** 2, axis=1))
         rank = np.argsort(np.argsort(self.texture, kind="stable"), kind="stable") / self.texture.size
-        self.smooth, self.rough = rank < 1 / 3, rank >= 2 / 3
+        self.smooth, self.rough = rank < 1 / 3, rank >= min(2 / 3, rank.max())
         self.levels = self.reference.astype(np.int64).ravel()
         self.level_counts = np.bincount(self.levels, minlength=256)
         self._prepare_spectrum(rows, cols)
