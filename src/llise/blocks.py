@@ -167,7 +167,7 @@ def prepare(
     q = raw.shape[-1]
     integer = not xp.isdtype(raw.dtype, "real floating")
     values = xp.astype(raw, _exact_dtype(raw, q) if integer else xp.float64, copy=False)
-    sums = xp.sum(values, axis=-1, dtype=xp.float64)
+    sums = xp.astype(xp.sum(values, axis=-1), xp.float64, copy=False)  # exact in float32 as well: integers
     level = sums * (1.0 / (q * data_range))
     if centre and not integer:
         values = values - (sums / q)[..., None]

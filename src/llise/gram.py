@@ -209,10 +209,14 @@ def _centred_products(a: Blocks, b: Blocks) -> Array:
     return gram
 
 
-def _centred_norms(blocks: Blocks) -> Array:
+def _squares(blocks: Blocks) -> Array:
+    """x'x (b, n) of the blocks as they are; in float32 there are only integers, whose sums are exact."""
     xp = namespace(blocks.values)
-    squares = xp.sum(xp.astype(blocks.values, xp.float64, copy=False) ** 2, axis=-1)
-    norms = blocks.centre_products(squares, blocks.sums, blocks.sums)
+    return xp.astype(xp.sum(blocks.values * blocks.values, axis=-1), xp.float64, copy=False)
+
+
+def _centred_norms(blocks: Blocks) -> Array:
+    norms = blocks.centre_products(_squares(blocks), blocks.sums, blocks.sums)
     return norms if blocks.luminance is None else norms + blocks.luminance**2
 
 
@@ -220,7 +224,7 @@ def _kernel_diagonal(blocks: Blocks, kernel: Kernel) -> Array:
     xp = namespace(blocks.values)
     if callable(kernel.name):
         return xp.stack([_diagonal_of_callable(x, kernel) for x in blocks.scaled()])
-    squares = xp.sum(xp.astype(blocks.values, xp.float64, copy=False) ** 2, axis=-1) * blocks.scale**2
+    squares = _squares(blocks) * blocks.scale**2
     return kernel.of_products(squares, squares, squares)
 
 
@@ -234,7 +238,7 @@ def _kernel_values(a: Blocks, b: Blocks, kernel: Kernel) -> Array:
     if callable(kernel.name):
         pairs = zip(a.scaled(), b.scaled())
         return xp.stack([kernel.of_blocks(x, y) for x, y in pairs])
-    squares = [xp.sum(xp.astype(z.values, xp.float64, copy=False) ** 2, axis=-1) * z.scale**2 for z in (a, b)]
+    squares = [_squares(z) * z.scale**2 for z in (a, b)]
     return kernel.of_products(_products(a, b) * a.scale**2, squares[0][:, :, None], squares[1][:, None, :])
 
 
