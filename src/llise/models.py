@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from . import states
 from .files import atomic_write
 
 FORMAT = "llise-model"
@@ -90,9 +91,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save as to_bytes
 
     name = type(model).__name__
-    if name not in CLASSES or not hasattr(model, "to_state"):
+    if name not in CLASSES:
         raise ModelError(f"{path}: a {name} cannot be saved; expected one of {', '.join(CLASSES)}")
-    arrays, settings = model.to_state()
+    arrays, settings = model.to_state() if hasattr(model, "to_state") else states.state_of(model)
     arrays = {key: _plain(value) for key, value in arrays.items()}
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -134,7 +135,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     header, arrays = _read(Path(path))
     try:
-        return getattr(llise, header.class_name).from_state(arrays, header.settings)
+        kind = getattr(llise, header.class_name)
+        if hasattr(kind, "from_state"):
+            return kind.from_state(arrays, header.settings)
+        return states.restored(header.class_name, arrays, header.settings)
     except Exception as error:  # whatever a state of the wrong shape provokes
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(f"{path}: not a usable {header.class_name} ({reason}); fit it again") from error
@@ -229,13 +233,7 @@ def _head(path: Path) -> tuple[bytes, int]:
     """The JSON text at the start of the file, and how many bytes follow it."""
     try:
         if not path.is_file():
-            reason = (
-                "is a folder"
-                if path.is_dir()
-                else "not an ordinary file"
-                if path.exists()
-                else "no such file"
-            )
+            reason = "is a folder" if path.is_dir() else "not an ordinary file" if path.exists() else "no such file"
             raise ModelError(f"{path}: {reason}; name a file made by llise fit")
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
