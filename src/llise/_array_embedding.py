@@ -316,28 +316,34 @@ def exact_embedding(
         if iteration < history.shape[1]:
             history[active, iteration, 0] = to_numpy(at.value)
             history[active, iteration, 1] = to_numpy(relative)
-        open_ = to_numpy(relative > tol) & (iteration < max_iter)
-        _finish(at, active, relative, ~open_, out, results)
-        if not open_.any():
+        going = to_numpy(relative > tol) & (iteration < max_iter)
+        _finish(at, active, relative, ~going, out, results)
+        if not going.any():
             break
-        keep = like(weights, np.flatnonzero(open_))
-        at, active = at.only(keep), active[open_]
+        keep = like(weights, np.flatnonzero(going))
+        at, active = at.only(keep), active[going]
         if too_few_for_device(weights, active.size, b):
-            products[active] += _finish_compiled(weights, neighbors, c, at.Y, active, tol, max_iter, out, results)
+            products[active] += _finish_compiled(weights, neighbors, at, active, tol, max_iter, out, results)
             break
         G, R, relative = (xp.take(v, keep, axis=0) for v in (G, R, relative))
-        inverse = _inverse(at.S, 1 / at.beta) if iteration % 4 == 0 else xp.take(inverse, keep, axis=0)
+        if iteration % 4 == 0:
+            inverse = _inverse(at.S, 1 / at.beta)
+        else:
+            inverse = xp.take(inverse, keep, axis=0)
         forcing = xp.minimum(xp.sqrt(relative), xp.zeros_like(relative) + 0.1)
         U, taken = _newton_step(_Hessian(at, G), R, inverse, forcing)
         products[active] += to_numpy(taken)
         at, moved = _line_search(at, U, R)
         stuck = ~to_numpy(moved)
-        if stuck.any():
-            _finish(at, active, relative, stuck, out, results)
+        if stuck.any():  # no decrease in sight for this engine's rounding
+            few = at.only(like(weights, np.flatnonzero(stuck)))
+            products[active[stuck]] += _finish_compiled(
+                weights, neighbors, few, active[stuck], tol, max_iter, out, results
+            )
+            if stuck.all():
+                break
             keep = like(weights, np.flatnonzero(~stuck))
             at, active, inverse = at.only(keep), active[~stuck], xp.take(inverse, keep, axis=0)
-            if not active.size:
-                break
     results[:, 2] = products
     out[...] = _canonical(S, out)
     results[:, 3] = to_numpy(_violation(out))
@@ -346,21 +352,19 @@ def exact_embedding(
 def _finish_compiled(
     weights: Array,
     neighbors: Array,
-    c: float,
-    Y: Array,
+    at: _Blocks,
     active: np.ndarray,
     tol: float,
     max_iter: int,
     out: Array,
     results: np.ndarray,
 ) -> np.ndarray:
-    """The last few blocks go on from where they are in the compiled engine; returns their Hessian products."""
+    """A few blocks go on from where they are in the compiled engine; returns their Hessian products."""
     index = like(weights, active)
     few = [to_numpy(namespace(weights).take(v, index, axis=0)) for v in (weights, neighbors)]
-    finished = np.empty(tuple(Y.shape))
-    report = np.empty((active.size, 4))
-    history = np.empty((active.size, 0, 2))
-    compiled.exact_embedding(*few, c, to_numpy(Y), tol, max_iter, finished, report, history)
+    start = to_numpy(at.Y)
+    finished, report, history = np.empty(start.shape), np.empty((active.size, 4)), np.empty((active.size, 0, 2))
+    compiled.exact_embedding(*few, at.c, start, tol, max_iter, finished, report, history)
     put_rows(out, active, like(weights, finished))
     results[active] = report
     return report[:, 2]

@@ -58,7 +58,7 @@ def sphere_weights(K: Array, kv: Array, a: Array, c: float, out: Array) -> None:
             1 - square, xp.zeros_like(square)
         )
         better = (2 * xp.sum(g * coordinates, axis=-1) + c) / (a + c + quadratic)
-        done = bool(xp.all(xp.abs(better - ratio) <= 1e-15 * xp.abs(better)))
+        done = bool(xp.all(xp.abs(better - ratio) <= 4e-15 * xp.abs(better)))
         ratio = better
         if done:
             break

@@ -373,7 +373,7 @@ def _sphere_from_eigen(d, V, kv, a, c, w):
             square += coordinates[i] * coordinates[i]
         quadratic += smallest * max(1.0 - square, 0.0)
         better = (2.0 * linear + c) / (a + c + quadratic)
-        done = abs(better - ratio) <= 1e-15 * abs(better)
+        done = abs(better - ratio) <= 4e-15 * abs(better)
         ratio = better
         if done:
             break
