@@ -21,7 +21,7 @@ def singular_values(embedding: np.ndarray) -> np.ndarray:
 
 def published_gradient_error(weights: np.ndarray, neighbors: np.ndarray, c: float) -> tuple[float, float]:
     """Norm of the true gradient at a random Y, by finite differences, and the published one's distance from it."""
-    n, k = weights.shape
+    n = weights.shape[0]
     p = 4
     rng = np.random.default_rng(0)
     Y = rng.random((p, n))

@@ -286,9 +286,9 @@ def _choose(which: Array, a: _Blocks, b: _Blocks) -> _Blocks:
     xp = namespace(a.Y)
     if bool(xp.all(which)):
         return a
-    mixed = [xp.where(_wide(which), x, y) for x, y in ((a.Y, b.Y), (a.SY, b.SY), (a.AY, b.AY))]
-    rest = [xp.where(_wide(which), x, y) for x, y in ((a.alpha, b.alpha), (a.beta, b.beta))]
-    return _Blocks(a.S, mixed[0], a.c, mixed[1], mixed[2], *rest, xp.where(which, a.value, b.value))
+    pairs = (a.Y, b.Y), (a.SY, b.SY), (a.AY, b.AY), (a.alpha, b.alpha), (a.beta, b.beta)
+    Y, SY, AY, alpha, beta = (xp.where(_wide(which), x, y) for x, y in pairs)
+    return _Blocks(a.S, Y, a.c, SY, AY, alpha, beta, xp.where(which, a.value, b.value))
 
 
 def exact_embedding(
@@ -307,7 +307,7 @@ def exact_embedding(
     b = weights.shape[0]
     S = _dense(weights, neighbors)
     at = _Blocks(S, start, c).move(_spectral_start(S, start, START_ROUNDS))
-    active = np.arange(b)
+    active, inverse = np.arange(b), None
     products = np.zeros(b)
     for iteration in range(max_iter + 1):
         G = at.gradient()
@@ -326,10 +326,7 @@ def exact_embedding(
             products[active] += _finish_compiled(weights, neighbors, at, active, tol, max_iter, out, results)
             break
         G, R, relative = (xp.take(v, keep, axis=0) for v in (G, R, relative))
-        if iteration % 4 == 0:
-            inverse = _inverse(at.S, 1 / at.beta)
-        else:
-            inverse = xp.take(inverse, keep, axis=0)
+        inverse = xp.take(inverse, keep, axis=0) if iteration % 4 else _inverse(at.S, 1 / at.beta)
         forcing = xp.minimum(xp.sqrt(relative), xp.zeros_like(relative) + 0.1)
         U, taken = _newton_step(_Hessian(at, G), R, inverse, forcing)
         products[active] += to_numpy(taken)

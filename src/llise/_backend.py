@@ -6,6 +6,7 @@ array runs the same public steps in its own namespace.  Results come back in the
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,9 @@ def namespace(array: Array) -> Any:
 def _compat() -> Any:
     """array-api-compat, which gives torch the standard's names; scikit-learn brings a copy."""
     try:
-        import array_api_compat
+        return import_module("array_api_compat")
     except ImportError:
-        from sklearn.externals import array_api_compat
-    return array_api_compat
+        return import_module("sklearn.externals.array_api_compat")
 
 
 def is_torch(array: Array) -> bool:

@@ -124,6 +124,6 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
 
 def check_number(name: str, value: Any, least: float = 0.0) -> float:
     """``value`` as a finite float of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not least <= value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not least <= float(value) < np.inf:
         raise ValueError(f"{name} must be a number of at least {least:g}, got {value!r}.")
     return float(value)

@@ -426,7 +426,7 @@ class LLE(_Learner):
         lle = LocallyLinearEmbedding(n_neighbors=k, n_components=p, reg=self._ridge(), eigen_solver="dense")
         coordinates = lle.fit_transform(self._features_.training) * np.sqrt(n)
         self._lle_ = lle
-        self.embedding_ = _signed(coordinates)[None].astype(_float_of(images), copy=False)
+        self.embedding_: Array = _signed(coordinates)[None].astype(_float_of(images), copy=False)
         lle.embedding_ = self.embedding_[0]
         self.reconstruction_error_ = float(lle.reconstruction_error_)
         self.block_grid_ = (1, 1)

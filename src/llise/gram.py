@@ -61,6 +61,7 @@ class Kernel:
         xp = namespace(products)
         if self.name == "linear":
             return products
+        assert self.gamma is not None  # resolved
         if self.name == "poly":
             return (self.gamma * products + self.coef0) ** self.degree
         if self.name == "sigmoid":
@@ -204,7 +205,7 @@ def _products(a: Blocks, b: Blocks) -> Array:
 
 def _centred_products(a: Blocks, b: Blocks) -> Array:
     gram = b.centre_products(_products(a, b), a.sums[:, :, None], b.sums[:, None, :])
-    if a.luminance is not None:
+    if a.luminance is not None and b.luminance is not None:
         gram = gram + a.luminance[:, :, None] * b.luminance[:, None, :]
     return gram
 

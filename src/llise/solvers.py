@@ -48,7 +48,9 @@ class ADMM:
     def resolved(self, kernel: object) -> ADMM:
         """The settings with the paper's values for this kernel filled in."""
         linear = kernel == "linear"
-        counts = PUBLISHED_ITERATIONS.get(kernel if isinstance(kernel, str) else "", PUBLISHED_ITERATIONS["linear"])
+        counts: tuple[int, ...] = PUBLISHED_ITERATIONS.get(
+            kernel if isinstance(kernel, str) else "", PUBLISHED_ITERATIONS["linear"]
+        )
         if self.tol is not None:
             counts = (10_000, 10_000, 10_000)
         counts = tuple(self.max_iter) if self.max_iter is not None else counts
@@ -60,7 +62,7 @@ class ADMM:
             self,
             rho=(0.1 if linear else 0.01) if self.rho is None else self.rho,
             eta=0.1 if self.eta is None else self.eta,
-            max_iter=counts,
+            max_iter=(counts[0], counts[1], counts[2]),
         )
 
 
