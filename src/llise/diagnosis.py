@@ -416,8 +416,7 @@ def _principal_axes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Kept(NamedTuple):
-    """What a saved manifold consists of besides its images: coordinates (b, n, p) and mean luminances
-    (b,)."""
+    """What a saved manifold consists of besides its images: coordinates (b, n, p) and mean luminances (b,)."""
 
     embedding: np.ndarray
     level: np.ndarray | None

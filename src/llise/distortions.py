@@ -106,8 +106,7 @@ def is_two_sided(kind: str) -> bool:
 
 
 def apply(image: np.ndarray, kind: str, mse: float, random_state: Any = None, **options: Any) -> np.ndarray:
-    """Distort `image` to the wanted error and return the 8-bit copy; see :func:`make` for all of its
-    properties.
+    """Distort `image` to the wanted error and return the 8-bit copy; see :func:`make` for all of its properties.
 
     Examples
     --------
@@ -241,8 +240,7 @@ def check_image(image: Any, name: str = "image") -> np.ndarray:
 
 
 def as_seed(random_state: Any) -> int:
-    """Return an integer seed: the integer given, a draw from the generator given, or fresh entropy for
-    None."""
+    """Return an integer seed: the integer given, a draw from the generator given, or fresh entropy for None."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, np.random.Generator):
@@ -276,8 +274,7 @@ def _end(path: Path, family: Family) -> float:
 
 
 class _Search:
-    """Looks for the strength at which a path's rounded copy has the wanted error; keeps the nearest copy
-    seen."""
+    """Looks for the strength at which a path's rounded copy has the wanted error; keeps the nearest copy seen."""
 
     def __init__(self, path: Path, reference: np.ndarray, wanted: float) -> None:
         self.path = path
@@ -309,8 +306,7 @@ class _Search:
         return measured
 
     def run(self, strongest: float) -> None:
-        """Walk until the error is met: directly, by rounding along a ramp, or by trying strengths near the
-        jump."""
+        """Walk until the error is met: directly, by rounding along a ramp, or by trying strengths near the jump."""
         solve = getattr(self.path, "solve", None)
         if solve is not None:
             self.error(solve(self.reference, self.wanted))
@@ -542,8 +538,7 @@ STANDARD_TABLE = np.array(
 
 
 def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Code an 8-bit image as a baseline JPEG with the quantiser `table` (64 steps, row by row) and decode
-    it."""
+    """Code an 8-bit image as a baseline JPEG with the quantiser `table` (64 steps, row by row) and decode it."""
     steps = np.clip(np.rint(table), 1, 255).astype(int).ravel().tolist()
     stream = io.BytesIO()
     Image.fromarray(image).save(stream, "JPEG", qtables=[steps])

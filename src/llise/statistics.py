@@ -231,8 +231,7 @@ class Statistics:
         return np.where(far, self.reference + around, image)
 
     def _point_curve(self, out: dict[str, float], clean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Fit the curve that takes the reference's block means to the image's; return it and its inverse's
-        image."""
+        """Fit the curve that takes the reference's block means to the image's; return it and its inverse's image."""
         m, rows, cols = clean.shape
         blocks = clean.reshape(m, rows // BLOCK, BLOCK, cols // BLOCK, BLOCK)
         means = blocks.mean(axis=(2, 4), dtype=np.float64).ravel()
@@ -327,8 +326,7 @@ class Statistics:
         out[f"{name} tails"] = float(np.median(np.abs(centred[:, ::2, ::2]))) / np.sqrt(power)
 
     def _gains(self, out: dict[str, float], straightened: np.ndarray, slope: float) -> np.ndarray:
-        """Gain of the image on the reference, by frequency; return what no filter of the reference
-        explains."""
+        """Gain of the image on the reference, by frequency; return what no filter of the reference explains."""
         own, copy = self.spectrum, self._transform(straightened)
         cross = np.sum(own.conj() * copy, axis=0)
         own_power, copy_power = np.sum(np.abs(own) ** 2, axis=0), np.sum(np.abs(copy) ** 2, axis=0)
@@ -414,8 +412,7 @@ class Statistics:
             out[name] = _blockiness(values) - (_blockiness(base) if base is not None else 0.0)
 
     def _sawtooth(self, out: dict[str, float], name: str, copy: np.ndarray) -> np.ndarray:
-        """Likeness of the low coefficients' error to that of rounding the reference's; return the best
-        steps."""
+        """Likeness of the low coefficients' error to that of rounding the reference's; return the best steps."""
         error = copy[:, _LOW].T
         error = error - error.mean(axis=1, keepdims=True)
         error = error - np.sum(error * self.unit, axis=1, keepdims=True) * self.unit
@@ -465,8 +462,7 @@ def _skewness(values: np.ndarray) -> float:
 
 
 def _comb(coefficients: np.ndarray) -> np.ndarray:
-    """Real part of the characteristic function of each column: peaks at 1/q where values are multiples of
-    q."""
+    """Real part of the characteristic function of each column: peaks at 1/q where values are multiples of q."""
     levels = np.rint(coefficients).astype(np.int64).clip(-256, 255) + 256
     columns = levels.shape[1]
     counts = np.bincount((levels + 512 * np.arange(columns)).ravel(), minlength=512 * columns).reshape(columns, 512)

@@ -158,8 +158,7 @@ def _draw_share(order: tuple[str, str], rng: np.random.Generator) -> float:
 def _apply(
     kind: str, scene: Scene, image: np.ndarray, reference: np.ndarray, wanted: float, seed: int
 ) -> tuple[np.ndarray, float]:
-    """Distort windows until their error against `reference` is about the wanted one: the copy, its
-    strength."""
+    """Distort windows until their error against `reference` is about the wanted one: the copy, its strength."""
     rng = np.random.default_rng(seed)
     path, end = _FAMILIES[kind](scene, image, rng)
     if rng.random() < 0.3:  # programs that dither, or round on the way
@@ -188,8 +187,7 @@ def draw_error(rng: np.random.Generator) -> float:
 
 
 def _walk(path: Path, reference: np.ndarray, start: float, wanted: float, end: float) -> tuple[np.ndarray, float]:
-    """Return the copy on the path whose error is about the wanted one: within 8 %, or the nearest of few
-    tries.
+    """Return the copy on the path whose error is about the wanted one: within 8 %, or the nearest of few tries.
 
     The error starts at `start` and grows about with the square of the strength, which gives the next try;
     where that leaves the bracket known so far, the bracket is halved.
@@ -335,8 +333,7 @@ _FREQUENCY = np.add.outer(np.arange(BLOCK), np.arange(BLOCK))
 
 
 def _draw_table(rng: np.random.Generator) -> np.ndarray:
-    """Draw a quantiser table: the standard's, its chroma's, ramps of many slopes, flat, each a little
-    uneven."""
+    """Draw a quantiser table: the standard's, its chroma's, ramps of many slopes, flat, each a little uneven."""
     shape = rng.integers(4)
     if shape == 0:
         return STANDARD_TABLE
