@@ -39,7 +39,7 @@ def riemannian_gradient(Y, S, c=C):
     H = np.eye(n) - 1 / n
     tangent = H @ G - Y @ (Y.T @ (H @ G)) / n
     beta = (Y**2).sum(axis=1) + ((S @ Y) ** 2).sum(axis=1) + c
-    scale = max(np.linalg.norm(G), 2e-8 * np.linalg.norm(Y / beta[:, None]))
+    scale = max(np.linalg.norm(G), 2e-8 * np.sqrt(Y.shape[1]) * np.linalg.norm(1 / beta))
     return np.linalg.norm(tangent) / scale
 
 

@@ -67,7 +67,7 @@ class _Blocks:
     def scale(self, G: Array) -> Array:
         """What a gradient is small against (eq. 36)."""
         xp = namespace(G)
-        return xp.maximum(_norm(G), 2e-8 * _norm(self.Y / self.beta))
+        return xp.maximum(_norm(G), 2e-8 * float(np.sqrt(G.shape[-1])) * _norm(1 / self.beta))
 
 
 class _Hessian:

@@ -389,13 +389,11 @@ def _newton_step(w, nb, Y, SY, AY, alpha, beta, G, R, M, MB, C, forcing, U):
 
 @jit(fastmath=FAST)
 def _gradient_scale(Y, G, beta):
-    """What a gradient is small against: |G|, or 1e-8 of the terms 2 Y/beta where G itself vanishes (eq. 36)."""
-    p, n = Y.shape
+    """What a gradient is small against: |G|, or where G vanishes 1e-8 of the terms 2/beta it is made of (eq. 36)."""
     terms = 0.0
-    for i in range(p):
-        for j in range(n):
-            terms += (Y[i, j] / beta[j]) ** 2
-    return max(np.sqrt(_inner(G, G)), 2e-8 * np.sqrt(terms))
+    for j in range(beta.size):
+        terms += 1.0 / (beta[j] * beta[j])
+    return max(np.sqrt(_inner(G, G)), 2e-8 * np.sqrt(Y.shape[0] * terms))
 
 
 @jit(fastmath=FAST)
