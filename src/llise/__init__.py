@@ -18,8 +18,8 @@ except PackageNotFoundError:  # run from a source tree that is not installed
 _HOME = {
     "LLISE": "estimators",
     "KernelLLISE": "estimators",
-    "LLE": "estimators",
-    "KernelLLE": "estimators",
+    "LLE": "baselines",
+    "KernelLLE": "baselines",
     "ADMM": "solvers",
     "DistortionRecognizer": "recognition",
     "Diagnosis": "diagnosis",

@@ -27,10 +27,11 @@ import numpy as np
 from tqdm import tqdm
 
 from . import __version__, datasets, released
+from .baselines import LLE, KernelLLE
 from .blocks import BlockGrid
 from .convergence import convergence
 from .datasets import ImageSet
-from .estimators import LLE, LLISE, KernelLLE, KernelLLISE
+from .estimators import LLISE, KernelLLISE
 from .files import atomic_write, check_writable
 from .images import check_reference
 from .labels import KINDS, LABELS

@@ -40,14 +40,14 @@ def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
 
 def restored(name: str, arrays: Arrays, settings: dict[str, Any]) -> Any:
     """The fitted estimator of class ``name``; ValueError where arrays do not belong together."""
-    from . import estimators
+    import llise
 
     if name == "DistortionRecognizer":
         return _recognizer(arrays, settings)
-    model = getattr(estimators, name)(**_decoded(settings["parameters"]))
+    model = getattr(llise, name)(**_decoded(settings["parameters"]))
     images = arrays["training_images"]
     X = images.reshape(len(images), -1) if settings["rows"] else images
-    return _with_coordinates(model, X, arrays, settings) if isinstance(model, estimators.LLISE) else model.fit(X)
+    return _with_coordinates(model, X, arrays, settings) if isinstance(model, llise.LLISE) else model.fit(X)
 
 
 def _recognizer(arrays: Arrays, settings: dict[str, Any]) -> Any:
