@@ -252,6 +252,8 @@ class Statistics:
         out["slope strength"] = (slope - 1) * self.spread
         shifted, stretched = out["shift"] ** 2, out["slope strength"] ** 2
         out["shift part"] = shifted / (shifted + stretched + float(np.sum(bend[2:] ** 2)) + 0.5)
+        at_grey = out["shift"] + (slope - 1) * (127.5 - self.mean)  # a line about mid-grey leaves mid-grey where it was
+        out["shift at mid-grey"] = np.log((at_grey**2 + 0.5) / (shifted + stretched + 0.5))
         out["bend 2"], out["bend 3"] = float(bend[2]), float(bend[3])
         for name, left in (
             ("line", y - x - (slope - 1) * (x - centre)),

@@ -213,11 +213,11 @@ def _walk(path: Path, reference: np.ndarray, start: float, wanted: float, end: f
 
 
 def _contrast(scene: Scene, windows: np.ndarray, rng: np.random.Generator) -> tuple[Path, float]:
-    """Straight and S-shaped curves about a pivot near the middle of the image's greys, either way."""
+    """Straight and S-shaped curves about mid-grey or a pivot near the middle of the image's greys, either way."""
     mean, spread = scene.mean, scene.spread
     pivot = [mean, mean + rng.normal(0, 0.3 * spread), 128.0, scene.middle][rng.integers(4)]
-    # Farther away, a contrast change is a shift of luminance as well and no more a single distortion.
-    pivot = float(np.clip(pivot, mean - 0.7 * spread, mean + 0.7 * spread))
+    if pivot != 128.0:  # mid-grey is what programs take, whatever the image; elsewhere far off it is luminance as well
+        pivot = float(np.clip(pivot, mean - 0.7 * spread, mean + 0.7 * spread))
     direction = rng.choice([-1.0, 1.0])
     family = (_line, _line, _sigmoid, _logistic)[rng.integers(4)]
     curve, end = family(pivot, direction)
