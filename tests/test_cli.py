@@ -143,7 +143,7 @@ def test_distort_takes_several_kinds(run, folder):
 
 def test_an_error_out_of_reach_is_refused_and_nothing_is_written(run, folder):
     done = run("distort", "ref.png", "--kind", "jpeg", "--mse", "60000", "-o", "far.png")
-    assert_one_line(done, 1, "ref.png: jpeg reaches an MSE of", "ask for less")
+    assert_one_line(done, 1, "ref.png: the nearest that jpeg comes to an MSE of 60000 is", "ask for that")
     assert not (folder / "far.png").exists()
 
 

@@ -225,10 +225,13 @@ def diagnose(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")
     with _one_line_warnings(quiet), _workers(jobs, scheduler):
-        from .images import check_reference, read_image
+        from .images import ImageError, check_reference, read_image
 
         if html:
             _check_output(html, reference, *images)
+        problems = [problem for _, problem in _expand(images)]
+        if all(problems):  # nothing to judge: say so before learning anything
+            raise ImageError(problems[0])
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
         diagnoser = (
@@ -301,16 +304,17 @@ def distort(image: Path, kinds: tuple[str, ...], mse: float, out: Path, seed: in
             raise click.UsageError(f"{out}: would not keep the pixels; name it {', '.join(formats)}")
         _check_output(out, image)
         made = datasets.mixture(read_image(image), kinds, mse, seed, warn=False)[-1]
-        if not made.reached:
+        if abs(made.measured - mse) > 0.1 * mse:
             raise ImageError(
-                f"{image}: {' and '.join(kinds)} reaches an MSE of {made.measured:.1f} at most, not {mse:g}; "
-                "ask for less"
+                f"{image}: the nearest that {' and '.join(kinds)} comes to an MSE of {mse:g} is {made.measured:.1f}; "
+                "ask for that"
             )
         from PIL import Image
 
         with atomic_write(out) as file:
             Image.fromarray(made.image).save(file, formats[out.suffix.lower()])
-    click.echo(f"{out}: {' + '.join(kinds)}, MSE {made.measured:.1f}")
+    nearest = "" if made.reached else f", the nearest to {mse:g}"
+    click.echo(f"{out}: {' + '.join(kinds)}, MSE {made.measured:.1f}{nearest}")
 
 
 @commands.command(epilog=examples("llise info original.llise", "llise info original.llise --json"))
