@@ -228,11 +228,7 @@ def sphere_weights(K, kv, a, c, out):
     basis = np.empty((k, k))
     for first in range(0, problems, LANES):
         lanes = min(LANES, problems - first)
-        for l in range(lanes):
-            for r in range(k):
-                for s in range(r, k):
-                    A[r, s, l] = K[first + l, r, s]
-        _jacobi_lanes(A, V, lanes)
+        _eigen_lanes(K[first : first + lanes], A, V)
         for l in range(lanes):
             for r in range(k):
                 d[r] = max(A[r, r, l], 0.0)  # rounding
@@ -249,11 +245,7 @@ def nearest_semidefinite(gram):
     V = np.empty((m, m, LANES))
     for first in range(0, problems, LANES):
         lanes = min(LANES, problems - first)
-        for l in range(lanes):
-            for r in range(m):
-                for s in range(r, m):
-                    A[r, s, l] = gram[first + l, r, s]
-        _jacobi_lanes(A, V, lanes)
+        _eigen_lanes(gram[first : first + lanes], A, V)
         for l in range(lanes):
             for i in range(m):
                 if A[i, i, l] < 0.0:
@@ -261,6 +253,17 @@ def nearest_semidefinite(gram):
                         part = A[i, i, l] * V[r, i, l]
                         for s in range(m):
                             gram[first + l, r, s] -= part * V[s, i, l]
+
+
+@jit()
+def _eigen_lanes(K, A, V):
+    """Eigenvalues on the diagonals of A and eigenvectors in V, both (k, k, lanes), of matrices K (lanes, k, k)."""
+    lanes, k, _ = K.shape
+    for l in range(lanes):
+        for r in range(k):
+            for s in range(r, k):
+                A[r, s, l] = K[l, r, s]
+    _jacobi_lanes(A, V, lanes)
 
 
 @jit()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils.validation import check_is_fitted
 
-from ._validation import as_images, check_integer, grey_range
+from ._validation import as_images, grey_range
 from .estimators import Learner, twins_of
 from .gram import Kernel, refuse_unnormalisable
 
@@ -55,15 +54,7 @@ class LLE(Learner):
     def _fit(self, X) -> None:
         images, _ = as_images(self, X, reset=True)
         n = images.shape[0]
-        p = check_integer("n_components", self.n_components, 1)
-        k = check_integer("n_neighbors", self.n_neighbors, 1)
-        if n <= k:
-            warnings.warn(
-                f"n_neighbors={k} needs more than n_samples={n} images; {n - 1} neighbours are used.", stacklevel=3
-            )
-            k = n - 1
-        if p >= n:
-            raise ValueError(f"n_components={p} needs at least {p + 1} images, got n_samples={n}.")
+        k, p = self._counts(n)
         self._scale_ = self._scale(images)
         self.training_images_ = images
         self._features_ = _Features(self._kernel().resolved(images[0].size), images, self._scale_, p)

@@ -130,10 +130,6 @@ class Blocks:
         q = self.values.shape[-1]
         return (q * products - sums_a * sums_b) * (self.scale**2 / q)
 
-    def __getitem__(self, chunk: slice) -> Blocks:
-        luminance = None if self.luminance is None else self.luminance[chunk]
-        return replace(self, values=self.values[chunk], sums=self.sums[chunk], luminance=luminance)
-
     def scaled(self) -> Array:
         """The values scaled to [0, 1] as float64, for kernels given as a callable."""
         xp = namespace(self.values)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import namespace, uses_numba
+from ._backend import like, namespace, uses_numba
 from .solvers import ADMM
 
 Array = Any
@@ -73,14 +73,11 @@ def reconstruct(weights: Array, neighbors: Array, coordinates: Array) -> Array:
 
 
 def content_start(values: Array, p: int) -> Array:
-    """Start (b, n, p) that depends on each block's content alone: fixed random projections of the blocks."""
+    """Start (b, n, p) that depends on each block's content alone: fixed random projections of the centred blocks."""
     xp = namespace(values)
-    projection = np.random.default_rng(0).standard_normal((values.shape[-1], p))
-    if not uses_numba(values):
-        from ._backend import like
-
-        projection = like(values, projection)
-    return xp.matmul(xp.astype(values, xp.float64, copy=False), projection)
+    values = xp.astype(values, xp.float64, copy=False)
+    projection = like(values, np.random.default_rng(0).standard_normal((values.shape[-1], p)))
+    return xp.matmul(values - xp.mean(values, axis=-1)[..., None], projection)
 
 
 def _engine(array: Array) -> Any:

@@ -62,6 +62,21 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Neighbours are duplicates or dependent as a rule: without a ridge their weights are not determined."""
         return check_number("ridge", self.ridge, LEAST_RIDGE)
 
+    def _counts(self, n: int) -> tuple[int, int]:
+        """k and p for n images: at most n - 1 neighbours, with a warning, and fewer coordinates than images."""
+        p = check_integer("n_components", self.n_components, 1)
+        k = check_integer("n_neighbors", self.n_neighbors, 1)
+        if p >= n:
+            raise ValueError(
+                f"n_components={p} needs at least {p + 1} images for coordinates of zero mean and unit covariance, "
+                f"got n_samples={n}: use n_components={n - 1} or less."
+            )
+        if n <= k:
+            warnings.warn(
+                f"n_neighbors={k} needs more than n_samples={n} images; {n - 1} neighbours are used.", stacklevel=5
+            )
+        return min(k, n - 1), p
+
     @property
     def _n_features_out(self) -> int:
         b, _, p = self.embedding_.shape
@@ -198,11 +213,13 @@ class LLISE(Learner):
         worked_on = self._on_device(images)
         strips = self._strips(worked_on, grid)
 
+        needed = replace(self.blocks_, weights=None, neighbors=None)  # the largest arrays stay at home
+
         def tasks():
             for strip in strips:
                 part = slice(strip[0] * grid.cols, strip[1] * grid.cols)
                 slab = self._on_device(grid.slab(self.training_images_, strip))
-                fitted = self.blocks_[part].apply(self._on_device)
+                fitted = needed[part].apply(self._on_device)
                 yield (grid.slab(worked_on, strip), slab, twins, grid, part.start, fitted, self._fitted_settings)
 
         jobs, progress = self._jobs(worked_on), self._progress("transform")
@@ -221,8 +238,7 @@ class LLISE(Learner):
 
     def _settings(self, images: Array, grid: BlockGrid) -> Settings:
         n, q = images.shape[0], grid.q
-        p = check_integer("n_components", self.n_components, 1)
-        k = check_integer("n_neighbors", self.n_neighbors, 1)
+        k, p = self._counts(n)
         check_choice("constraint", self.constraint, CONSTRAINTS)
         check_integer("block_size", self.block_size, 2)
         kernel = self._kernel().resolved(q)
@@ -234,16 +250,6 @@ class LLISE(Learner):
             )
         if q < 2:
             raise ValueError(f"X has n_features={q}: a block needs at least 2 values for its SSIM.")
-        if n <= k:
-            warnings.warn(
-                f"n_neighbors={k} needs more than n_samples={n} images; {n - 1} neighbours are used.", stacklevel=4
-            )
-            k = n - 1
-        if p >= n:
-            raise ValueError(
-                f"n_components={p} needs at least {p + 1} images for coordinates of zero mean and unit covariance, "
-                f"got n_samples={n}: use n_components={n - 1} or less."
-            )
         admm = self._admm(kernel)
         seed = 0 if admm is None else int(check_random_state(self.random_state).randint(2**31))
         return Settings(kernel, k, p, self.constraint, self._ridge(), luminance, self.data_range_, q, admm, seed)

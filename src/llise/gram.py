@@ -94,9 +94,6 @@ class GramStatistics:
     means: Array
     grand: Array
 
-    def __getitem__(self, chunk: slice) -> GramStatistics:
-        return GramStatistics(self.norms[chunk], self.means[chunk], self.grand[chunk])
-
 
 def training_gram(blocks: Blocks, kernel: Kernel) -> tuple[Array, GramStatistics | None]:
     """Gram matrix (b, n, n) of the training blocks, and the statistics new images are centred with."""

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from ._backend import like, namespace, to_numpy, uses_numba
 from ._tasks import task
-from .blocks import BlockGrid, Blocks, prepare
+from .blocks import BlockGrid, prepare
 from .embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
 from .gram import GramStatistics, Kernel, local_gram, new_gram, take_local, training_gram
 from .neighbors import new_neighbors, training_neighbors
@@ -100,7 +100,8 @@ def fit_chunk(slab: Array, grid: BlockGrid, first: int, settings: Settings, keep
     """Images' slab (n, rows, w) -> everything fitted on its blocks; ``first`` is the first block's position."""
     raw = grid.cut(slab)
     batches = _batches(raw.shape[0], BATCH if uses_numba(raw) else raw.shape[0])
-    return join([_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches])
+    parts = (_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches)
+    return Fitted(**gather((vars(part) for part in parts), raw.shape[0]))
 
 
 def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -> Fitted:
@@ -117,7 +118,7 @@ def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -
         K, kv, norms = semidefinite(K, kv, norms)
     if settings.admm is None:
         weights = exact_weights(K, kv, norms, c, settings.constraint, settings.ridge)
-        start = content_start(_projected(blocks), p)
+        start = content_start(blocks.values, p)
         embedding = exact_embedding(weights, neighbors, c, start, history=settings.history)
     else:
         start = like(raw, weight_start(settings.seed, positions, n, k))
@@ -185,13 +186,6 @@ def _admm(K: Array, kv: Array, a: Array, settings: Settings, start: Array, max_i
     return admm_weights(K, kv, a, settings.c, settings.constraint, settings.admm, start, max_iter)
 
 
-def _projected(blocks: Blocks) -> Array:
-    """What the spectral start is seeded with: the blocks without their means."""
-    xp = namespace(blocks.values)
-    values = xp.astype(blocks.values, xp.float64, copy=False)
-    return values - xp.mean(values, axis=-1)[..., None]
-
-
 def _fitted(
     embedding: Embedding,
     weights: Array,
@@ -225,18 +219,6 @@ def _batches(b: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, b)) for start in range(0, b, size)]
 
 
-def join(parts: list[Fitted]) -> Fitted:
-    """Chunks of block positions one after another."""
-    if len(parts) == 1:
-        return parts[0]
-
-    def whole(name: str) -> Any:
-        first = getattr(parts[0], name)
-        return None if first is None else namespace(first).concat([getattr(part, name) for part in parts])
-
-    return Fitted(**{name: whole(name) for name in vars(parts[0])})
-
-
 # -------------------------------------------------------------------------------------------- all the chunks
 
 
@@ -253,7 +235,7 @@ def run_chunks(
 
 
 def gather(parts: Iterable[dict[str, Array]], b: int) -> dict[str, Array]:
-    """Arrays of all ``b`` blocks, filled chunk by chunk, so that no chunk is held twice."""
+    """Arrays of all ``b`` blocks, filled piece by piece, so that no piece is held twice."""
     whole: dict[str, Array] = {}
     at = 0
     for part in parts:
