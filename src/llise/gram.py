@@ -153,9 +153,9 @@ def local_gram(training: Blocks, neighbors: Array, kernel: Kernel, statistics: G
 def take_local(gram: Array, neighbors: Array) -> Array:
     """K = the k x k part of a Gram matrix (b, n, n) over each image's neighbours (b, m, k) -> (b, m, k, k)."""
     if uses_numba(gram):
-        from . import _numba_weights
+        from . import _numba_gram
 
-        return _numba_weights.take_local(gram, neighbors)
+        return _numba_gram.take_local(gram, neighbors)
     xp = namespace(gram)
     b, m, k = neighbors.shape
     n = gram.shape[-1]
@@ -166,9 +166,9 @@ def take_local(gram: Array, neighbors: Array) -> Array:
 
 def _local_products(values: Array, neighbors: Array) -> Array:
     if uses_numba(values):
-        from . import _numba_weights
+        from . import _numba_gram
 
-        return _numba_weights.local_products(values, neighbors)
+        return _numba_gram.local_products(values, neighbors)
     xp = namespace(values)
     b, m, k = neighbors.shape
     index = xp.reshape(neighbors, (b, m * k))[:, :, None]
@@ -194,9 +194,9 @@ def _products(a: Blocks, b: Blocks) -> Array:
     if x.dtype != y.dtype:
         x, y = (xp.astype(v, xp.float64, copy=False) for v in (x, y))
     if uses_numba(x) and x.dtype == np.float64:  # in float32 there are only integers, whose products are exact
-        from . import _numba_weights
+        from . import _numba_gram
 
-        return _numba_weights.cross_products(np.ascontiguousarray(x), np.ascontiguousarray(y))
+        return _numba_gram.cross_products(np.ascontiguousarray(x), np.ascontiguousarray(y))
     return xp.astype(xp.matmul(x, xp.matrix_transpose(y)), xp.float64, copy=False)
 
 

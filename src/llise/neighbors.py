@@ -28,7 +28,7 @@ def new_neighbors(products: Array, norms: Array, k: int, twins: np.ndarray) -> A
 
 def _nearest(products: Array, norms: Array, k: int, twins: np.ndarray, exclude_self: bool) -> Array:
     if uses_numba(products):
-        from ._numba_weights import nearest
+        from ._numba_gram import nearest
 
         return nearest(products, np.ascontiguousarray(norms), k, twins, exclude_self)
     xp = namespace(products)
