@@ -12,9 +12,14 @@ import numpy as np
 from ._jit import FAST, jit
 
 LANES = 32
-SWEEPS = 30  # Jacobi converges in 5 to 8
+SWEEPS = 30  # one-sided Jacobi converges in 1 to 6, two-sided in 5 to 8
+NEWTON = 60  # the secular equation takes 3 to 8 steps
+RANK = 1e-14  # a pivot this small against the greatest is rounding
 REACH = 1e-6  # a direction with a smaller part in the null space does not reach into it
-NULL = 1e-10  # an eigenvalue this small against the problem's scale spans the null space (hard case)
+NULL = 1e-10  # an eigenvalue this near the least one, against the problem's scale, belongs to its space (hard case)
+HARD = 1e-13  # a part of kv this small against the problem's scale is rounding
+SKEW = 1e-31  # columns are orthogonal where the squared cosine is below rounding
+LAST = 1e-16  # convergence is quadratic: a sweep that met nothing more skewed was the last
 
 
 # --------------------------------------------------------------------------------------------- exact weights
@@ -117,21 +122,341 @@ def _solve_lanes(L, x, lanes):
 
 @jit()
 def sphere_weights(K, kv, a, c, out):
-    """Global optimum of the sphere problem (eq. 15-19) by the eigen-decomposition of K and Dinkelbach's ratio."""
+    """Global optimum of the sphere problem (eq. 15-19) from the non-zero eigenvalues of K and their vectors.
+
+    Lanes hold problems of like rank: duplicates are common, a rank of one or two as frequent as full rank.
+    """
     problems, k = kv.shape
-    A = np.empty((k, k, LANES))
-    V = np.empty((k, k, LANES))
+    factors = np.empty((problems, k, k))
+    ranks = np.empty(problems, np.int64)
+    scratch = np.empty((3, k))
+    for j in range(problems):
+        ranks[j] = _pivoted_cholesky(K, j, factors, scratch[0])
+    order = np.argsort(ranks)
+    X = np.empty((k, k, LANES))
+    squares = np.empty((k, LANES))
     d = np.empty(k)
-    basis = np.empty((k, k))
+    U = np.empty((k, k))
     for first in range(0, problems, LANES):
-        lanes = min(LANES, problems - first)
-        _eigen_lanes(K[first : first + lanes], A, V)
-        for l in range(lanes):
+        here = order[first : first + LANES]
+        columns = ranks[here[-1]]
+        X[:columns] = 0.0
+        for l in range(here.size):
+            for i in range(ranks[here[l]]):
+                for r in range(k):
+                    X[i, r, l] = factors[here[l], i, r]
+        _one_sided_jacobi(X, columns, squares)
+        for l in range(here.size):
+            j = here[l]
+            for i in range(ranks[j]):
+                d[i] = squares[i, l]
+                for r in range(k):
+                    U[i, r] = X[i, r, l]
+            _sphere_from_eigen(d, U, ranks[j], kv[j], max(a[j], 0.0), c, scratch, out[j])
+
+
+@jit(fastmath=FAST)
+def _pivoted_cholesky(K, j, L, left):
+    """K[j] = sum of l l' over the rows l of L[j], greatest pivots first; returns their number, the rank of K[j]."""
+    k = K.shape[1]
+    greatest = 0.0
+    for r in range(k):
+        left[r] = K[j, r, r]
+        greatest = max(greatest, left[r])
+    for i in range(k):
+        pivot = 0
+        for r in range(1, k):
+            if left[r] > left[pivot]:
+                pivot = r
+        if not left[pivot] > RANK * greatest:
+            return i
+        for r in range(k):
+            L[j, i, r] = K[j, pivot, r]
+        for t in range(i):
+            part = L[j, t, pivot]
             for r in range(k):
-                d[r] = max(A[r, r, l], 0.0)  # rounding
-                for s in range(k):
-                    basis[r, s] = V[r, s, l]
-            _sphere_from_eigen(d, basis, kv[first + l], max(a[first + l], 0.0), c, out[first + l])
+                L[j, i, r] -= part * L[j, t, r]
+        scale = 1.0 / np.sqrt(left[pivot])
+        for r in range(k):
+            L[j, i, r] *= scale if left[r] >= 0.0 else 0.0
+            left[r] = max(left[r] - L[j, i, r] * L[j, i, r], 0.0) if left[r] >= 0.0 else -1.0
+        left[pivot] = -1.0  # done
+    return k
+
+
+@jit(fastmath=FAST)
+def _one_sided_jacobi(X, columns, squares):
+    """Rotate the first columns of X (columns, k, lanes) until they are orthogonal: then X X' = U diag(d) U'.
+
+    Eigenvalues d, the squared norms, come in ``squares`` (columns, lanes), unit vectors in X.  A pivoted Cholesky
+    factor is nearly orthogonal already, the more so the more its pivots differ, and small eigenvalues come out
+    with small relative errors.  Columns of zeros stay so.
+    """
+    _, k, lanes = X.shape
+    cosine = np.empty(lanes)
+    sine = np.empty(lanes)
+    inner = np.empty(lanes)
+    for _ in range(SWEEPS):
+        for i in range(columns):
+            _products(X, i, i, squares[i])
+        worst = 0.0
+        for p in range(columns - 1):
+            for q in range(p + 1, columns):
+                _products(X, p, q, inner)
+                skew = _rotations(squares, p, q, inner, cosine, sine)
+                if skew > SKEW:
+                    _rotate_columns(X, p, q, cosine, sine)
+                    worst = max(worst, skew)
+        if worst <= LAST:
+            break
+    for i in range(columns):
+        _products(X, i, i, squares[i])
+        for l in range(lanes):
+            inner[l] = 1.0 / (np.sqrt(squares[i, l]) + 1e-300)
+        for r in range(k):
+            for l in range(lanes):
+                X[i, r, l] *= inner[l]
+
+
+@jit(fastmath=FAST)
+def _products(X, p, q, out):
+    """Inner products of the columns p and q, two rows at a time."""
+    _, k, lanes = X.shape
+    for l in range(lanes):
+        out[l] = X[p, 0, l] * X[q, 0, l] if k % 2 else 0.0
+    for r in range(k % 2, k, 2):
+        for l in range(lanes):
+            out[l] += X[p, r, l] * X[q, r, l] + X[p, r + 1, l] * X[q, r + 1, l]
+
+
+@jit(fastmath=FAST)
+def _rotations(squares, p, q, inner, cosine, sine):
+    """Rotations that make the columns p and q orthogonal, and their squared norms thereafter.
+
+    Returns the sum of squared cosines between them.  Few arrays a loop: more could overlap in more ways than the
+    compiler is ready to rule out, and would not be vectorised.
+    """
+    lanes = inner.size
+    skew = 0.0
+    for l in range(lanes):
+        skew += inner[l] * inner[l] / (squares[p, l] * squares[q, l] + 1e-300)
+    if not skew > SKEW:
+        return skew
+    for l in range(lanes):
+        gap = squares[q, l] - squares[p, l]
+        tangent = 2.0 * inner[l] / (abs(gap) + np.sqrt(gap * gap + 4.0 * inner[l] * inner[l]) + 1e-300)
+        sine[l] = tangent if gap >= 0.0 else -tangent
+    for l in range(lanes):
+        change = sine[l] * inner[l]
+        squares[p, l] -= change
+        squares[q, l] += change
+    for l in range(lanes):
+        cosine[l] = 1.0 / np.sqrt(1.0 + sine[l] * sine[l])
+        sine[l] *= cosine[l]
+    return skew
+
+
+@jit(fastmath=FAST)
+def _rotate_columns(X, p, q, cosine, sine):
+    _, k, lanes = X.shape
+    for r in range(k):
+        for l in range(lanes):
+            x = X[p, r, l]
+            y = X[q, r, l]
+            X[p, r, l] = cosine[l] * x - sine[l] * y
+            X[q, r, l] = sine[l] * x + cosine[l] * y
+
+
+@jit(fastmath=FAST)
+def _sphere_from_eigen(d, U, rank, kv, a, c, scratch, w):
+    """Optimal weights from the non-zero eigenvalues d and the eigenvectors, rows of U; ``scratch`` is (3, k).
+
+    The space N of the least eigenvalue is known by its complement: the rows of U that do not span it come first.
+    """
+    k = kv.size
+    g = scratch[0]  # U kv
+    coordinates = scratch[1]
+    least = d.min() if rank == k else 0.0
+    scale = a + c
+    for i in range(rank):
+        scale = max(scale, a + c + d[i])
+        g[i] = 0.0
+        for r in range(k):
+            g[i] += U[i, r] * kv[r]
+    for r in range(k):
+        w[r] = kv[r]
+    kept = 0
+    for i in range(rank):
+        if d[i] - least > NULL * scale:
+            _exchange(d, U, g, i, kept)
+            for r in range(k):
+                w[r] -= g[kept] * U[kept, r]
+            kept += 1
+    free = 0.0  # part of kv in N: rounding, or real?
+    for r in range(k):
+        free += w[r] * w[r]
+    hard = np.sqrt(free) <= HARD * scale
+    count = kept if hard else _with_null_direction(d, U, g, rank, kv)
+    short = hard and _pole(d, g, count, least, a, c, coordinates)
+    if not short:
+        _secular(d, g, count, least, a, c, coordinates)
+    norm = 0.0
+    for r in range(k):
+        w[r] = 0.0
+    for i in range(count):
+        for r in range(k):
+            w[r] += coordinates[i] * U[i, r]
+    if short:
+        _fill_null_space(U, kept, w, scratch[1], scratch[2])
+    for r in range(k):
+        norm += w[r] * w[r]
+    norm = np.sqrt(norm)
+    for r in range(k):
+        w[r] /= norm
+
+
+@jit()
+def _exchange(d, U, g, i, j):
+    if i == j:
+        return
+    d[i], d[j] = d[j], d[i]
+    g[i], g[j] = g[j], g[i]
+    for r in range(U.shape[1]):
+        U[i, r], U[j, r] = U[j, r], U[i, r]
+
+
+@jit()
+def _with_null_direction(d, U, g, rank, kv):
+    """Add the part of kv outside the range of K as one more eigenvector, of the eigenvalue zero; returns the count."""
+    k = kv.size
+    if rank == k:
+        return k
+    square = 0.0
+    for r in range(k):
+        U[rank, r] = kv[r]
+        for i in range(rank):
+            U[rank, r] -= g[i] * U[i, r]
+        square += U[rank, r] * U[rank, r]
+    d[rank] = 0.0
+    g[rank] = np.sqrt(square)
+    for r in range(k):
+        U[rank, r] /= g[rank] + 1e-300
+    return rank + 1
+
+
+@jit(fastmath=FAST)
+def _pole(d, g, count, least, a, c, coordinates):
+    """Hard case: the solution at t = 0, if it is no longer than one; L is then known in closed form (eq. 18)."""
+    inner = 0.0
+    square = 0.0
+    for i in range(count):
+        coordinates[i] = g[i] / (d[i] - least)
+        inner += g[i] * coordinates[i]
+        square += coordinates[i] * coordinates[i]
+    whole = a + c + least
+    L = 0.5 * (c + np.sqrt(c * c + 4.0 * whole * inner)) / whole
+    if square > L * L:
+        return False
+    for i in range(count):
+        coordinates[i] /= L
+    return True
+
+
+@jit(fastmath=FAST)
+def _secular(d, g, count, least, a, c, coordinates):
+    """The t >= 0 whose u = g / (d - least + t) has the length L(u / |u|), in one monotone equation (eq. 17).
+
+    Newton on 1/|u|, nearly linear in t, from the left of the root and held between the nearest points on both
+    sides; L is at its maximum at the root, so that taking it for a constant costs no order of convergence.
+    """
+    size = 0.0
+    for i in range(count):
+        size += g[i] * g[i]
+    bound = (2.0 * np.sqrt(size) + c) / (a + c + least)  # L <= bound
+    low = 0.0
+    for i in range(count):
+        low = max(low, abs(g[i]) / bound - (d[i] - least))
+    high = np.inf
+    t = low
+    for _ in range(NEWTON):
+        linear = 0.0
+        quadratic = 0.0
+        square = 0.0
+        slope = 0.0
+        for i in range(count):
+            inverse = 1.0 / (d[i] - least + t + 1e-300)
+            u = g[i] * inverse
+            linear += g[i] * u
+            quadratic += d[i] * u * u
+            square += u * u
+            slope += u * u * inverse
+        excess = ((a + c) * square + quadratic) / (2.0 * linear + c * np.sqrt(square)) - 1.0  # |u| / L - 1
+        if excess >= 0.0:
+            low = t
+        else:
+            high = t
+        t += excess * square / slope
+        if abs(excess) <= 1e-9:  # convergence is quadratic: this step was the last
+            break
+        if not low < t < high:
+            t = 0.5 * (low + high)
+    for i in range(count):
+        coordinates[i] = g[i] / (d[i] - least + t + 1e-300)
+
+
+@jit(fastmath=FAST)
+def _fill_null_space(U, kept, w, ones, direction):
+    """Hard case: the missing length goes into N, where f does not see it (eq. 19).
+
+    First so that the weights sum to one as nearly as they can, what is left towards the nearest neighbour that
+    reaches into N.  The first rows of U span what is not N.
+    """
+    k = w.size
+    missing = 1.0
+    total = 0.0
+    for r in range(k):
+        missing -= w[r] * w[r]
+        total += w[r]
+        ones[r] = 1.0
+    missing = np.sqrt(max(missing, 0.0))
+    reach = _project(U, kept, ones)
+    along = 0.0
+    if reach > REACH:
+        along = min(max((1.0 - total) / reach, -missing), missing)
+        for r in range(k):
+            ones[r] /= reach
+    else:
+        for r in range(k):
+            ones[r] = 0.0
+    rest = np.sqrt(max(missing * missing - along * along, 0.0))
+    for s in range(k):
+        for r in range(k):
+            direction[r] = -ones[s] * ones[r]
+        direction[s] += 1.0
+        length = _project(U, kept, direction)
+        if length > REACH:
+            for r in range(k):
+                w[r] += along * ones[r] + rest / length * direction[r]
+            return
+    whole = missing if along >= 0.0 else -missing  # N is one line, along the ones
+    for r in range(k):
+        w[r] += whole * ones[r]
+
+
+@jit(fastmath=FAST)
+def _project(U, kept, x):
+    """Take from x its part in the span of the first rows of U; returns the length of what is left."""
+    k = x.size
+    for i in range(kept):
+        inner = 0.0
+        for r in range(k):
+            inner += U[i, r] * x[r]
+        for r in range(k):
+            x[r] -= inner * U[i, r]
+    square = 0.0
+    for r in range(k):
+        square += x[r] * x[r]
+    return np.sqrt(square)
 
 
 @jit()
@@ -154,7 +479,10 @@ def nearest_semidefinite(gram):
 
 @jit()
 def _eigen_lanes(K, A, V):
-    """Eigenvalues on the diagonals of A and eigenvectors in V, both (k, k, lanes), of matrices K (lanes, k, k)."""
+    """Eigenvalues on the diagonals of A and eigenvectors in V, both (k, k, lanes), of matrices K (lanes, k, k).
+
+    Two-sided rotations: slower than ``_one_sided_jacobi``, but K may be indefinite and the basis is complete.
+    """
     lanes, k, _ = K.shape
     for l in range(lanes):
         for r in range(k):
@@ -231,148 +559,6 @@ def _rotate(x, y, cosine, sine, lanes):
         v = y[l]
         x[l] = cosine[l] * u - sine[l] * v
         y[l] = sine[l] * u + cosine[l] * v
-
-
-@jit()
-def _sphere_from_eigen(d, V, kv, a, c, w):
-    """Dinkelbach on L = 1 - f: minimise L w'Kw - 2 w'kv on the sphere, then update L (eq. 16-17)."""
-    k = d.size
-    g = np.empty(k)
-    coordinates = np.empty(k)
-    size = 0.0
-    for i in range(k):
-        g[i] = 0.0
-        for r in range(k):
-            g[i] += V[r, i] * kv[r]
-        size += g[i] * g[i]
-    size = np.sqrt(size)
-    smallest = d.min()
-    scale = a + c + d.max()
-    free = 0.0  # part of kv in the eigenspace of the smallest eigenvalue: rounding, or real?
-    for i in range(k):
-        if d[i] - smallest <= NULL * scale:
-            free += g[i] * g[i]
-    hard = np.sqrt(free) <= 1e-13 * scale
-    if hard:
-        for i in range(k):
-            if d[i] - smallest <= NULL * scale:
-                g[i] = 0.0
-    # start from w = kv / |kv|, whose ratio is positive
-    quadratic = 0.0
-    for i in range(k):
-        quadratic += d[i] * g[i] * g[i]
-    ratio = (2.0 * size + c) / (a + c + (quadratic / (size * size) if size > 0.0 else smallest))
-    for _ in range(50):
-        filled = _secular(g, d, smallest, ratio, scale, hard, coordinates)
-        linear = 0.0
-        quadratic = 0.0
-        square = 0.0
-        for i in range(k):
-            linear += g[i] * coordinates[i]
-            quadratic += d[i] * coordinates[i] * coordinates[i]
-            square += coordinates[i] * coordinates[i]
-        quadratic += smallest * max(1.0 - square, 0.0)
-        better = (2.0 * linear + c) / (a + c + quadratic)
-        done = abs(better - ratio) <= 4e-15 * abs(better)
-        ratio = better
-        if done:
-            break
-    if not filled:
-        _fill_null_space(d, V, smallest + NULL * scale, coordinates)
-    norm = 0.0
-    for r in range(k):
-        w[r] = 0.0
-        for i in range(k):
-            w[r] += V[r, i] * coordinates[i]
-        norm += w[r] * w[r]
-    norm = np.sqrt(norm)
-    for r in range(k):
-        w[r] /= norm
-
-
-@jit()
-def _secular(g, d, smallest, ratio, scale, hard, coordinates):
-    """Solve (L K + mu I) w = kv, |w| = 1 in the eigenbasis (eq. 18); False if |w| < 1 even at the pole.
-
-    With h_i = L (d_i - d_min) and mu = nu - L d_min: sum g_i^2 / (h_i + nu)^2 = 1, nu >= 0.  Newton on 1/|w| from
-    the left of the root rises monotonically.
-    """
-    k = d.size
-    if hard:
-        square = 0.0
-        for i in range(k):
-            h = ratio * (d[i] - smallest)
-            coordinates[i] = g[i] / h if d[i] - smallest > NULL * scale else 0.0
-            square += coordinates[i] * coordinates[i]
-        if square <= 1.0:
-            return False
-    nu = 0.0
-    for i in range(k):
-        nu = max(nu, abs(g[i]) - ratio * (d[i] - smallest))
-    for _ in range(60):
-        square = 0.0
-        slope = 0.0
-        for i in range(k):
-            shifted = ratio * (d[i] - smallest) + nu
-            coordinates[i] = g[i] / shifted if g[i] != 0.0 else 0.0
-            term = coordinates[i] * coordinates[i]
-            square += term
-            slope += term / shifted if g[i] != 0.0 else 0.0
-        norm = np.sqrt(square)
-        if norm <= 1.0 + 1e-15 or not slope > 0.0:
-            break
-        nu += (norm - 1.0) * square / slope
-    return True
-
-
-@jit()
-def _fill_null_space(d, V, threshold, coordinates):
-    """Hard case: the missing length goes into the null space, where f does not see it (eq. 19).
-
-    First so that the weights sum to one as nearly as they can, what is left towards the nearest neighbour that
-    reaches into the null space.
-    """
-    k = d.size
-    missing = 1.0
-    total = 0.0
-    ones = np.zeros(k)  # V'1 within the null space
-    reach = 0.0
-    for i in range(k):
-        missing -= coordinates[i] * coordinates[i]
-        s = 0.0
-        for r in range(k):
-            s += V[r, i]
-        total += s * coordinates[i]
-        if d[i] <= threshold:
-            ones[i] = s
-            reach += s * s
-    missing = np.sqrt(max(missing, 0.0))
-    reach = np.sqrt(reach)
-    along = 0.0
-    if reach > REACH:
-        along = min(max((1.0 - total) / reach, -missing), missing)
-        ones /= reach
-    else:
-        ones[:] = 0.0
-    rest = np.sqrt(max(missing * missing - along * along, 0.0))
-    direction = np.empty(k)
-    for r in range(k):
-        inner = 0.0
-        for i in range(k):
-            direction[i] = V[r, i] if d[i] <= threshold else 0.0
-            inner += ones[i] * direction[i]
-        length = 0.0
-        for i in range(k):
-            direction[i] -= inner * ones[i]
-            length += direction[i] * direction[i]
-        length = np.sqrt(length)
-        if length > REACH:
-            for i in range(k):
-                coordinates[i] += along * ones[i] + rest * direction[i] / length
-            return
-    whole = missing if along >= 0.0 else -missing  # the null space is one line, along the ones
-    for i in range(k):
-        coordinates[i] += whole * ones[i]
 
 
 # ---------------------------------------------------------------------------------------------- ADMM weights

@@ -25,8 +25,8 @@ RIDGE = 1e-2
 def exact_weights(K: Array, kv: Array, a: Array, c: float, constraint: str, ridge: float = RIDGE) -> Array:
     """Globally optimal weights (..., k).
 
-    ``sphere``: eigen-decomposition of K, Dinkelbach's iteration and a secular equation; where the optimum is not
-    unique, the one whose sum is nearest to one, then nearest to the first neighbour (eq. 15-19).  ``affine``:
+    ``sphere``: the eigenvectors of K and one monotone equation in one unknown; where the optimum is not unique, the
+    one whose sum is nearest to one, then nearest to the first neighbour (eq. 15-19).  ``affine``:
     closed form with the ridge ``ridge * trace(local Gram) / k`` (eq. 20-22).
     """
     flat, out = _flat(K, kv, a)
