@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import namespace
+from ._backend import namespace, uses_numba
 
 Array = Any
 
@@ -81,9 +81,21 @@ class BlockGrid:
             images = _edge_padded(images, uneven, axis=1)
         if uneven := self.cols * self.block_width - width:
             images = _edge_padded(images, uneven, axis=2)
+        if uses_numba(images):
+            return self._cut_runs(images, rows)
         xp = namespace(images)
         parts = xp.reshape(images, (n, rows, self.block_height, self.cols, self.block_width))
         return xp.reshape(xp.permute_dims(parts, (1, 3, 0, 2, 4)), (rows * self.cols, n, self.q))
+
+    def _cut_runs(self, images: np.ndarray, rows: int) -> np.ndarray:
+        """The same for NumPy, a block's run of pixels moved as one item."""
+        n, dtype = len(images), images.dtype
+        run = np.dtype((np.void, self.block_width * dtype.itemsize))
+        if images.strides[-1] != dtype.itemsize:
+            images = np.ascontiguousarray(images)
+        parts = images.view(run).reshape(n, rows, self.block_height, self.cols)
+        blocks = np.ascontiguousarray(parts.transpose(1, 3, 0, 2))
+        return blocks.view(dtype).reshape(rows * self.cols, n, self.q)
 
     def join(self, blocks: Array) -> Array:
         """Images (n, h, w) from blocks (b, n, q): the inverse of :meth:`cut`, padding cropped off."""
@@ -127,8 +139,13 @@ class Blocks:
 
     def centre_products(self, products: Array, sums_a: Array, sums_b: Array) -> Array:
         """Inner products of centred, scaled blocks from those of the blocks as they are."""
+        q, factor = self.factors()
+        return (q * products - sums_a * sums_b) * factor
+
+    def factors(self) -> tuple[float, float]:
+        """q and what (q x'y - s_x s_y) is multiplied by (eq. 6)."""
         q = self.values.shape[-1]
-        return (q * products - sums_a * sums_b) * (self.scale**2 / q)
+        return q, self.scale**2 / q
 
     def scaled(self) -> Array:
         """The values scaled to [0, 1] as float64, for kernels given as a callable."""
@@ -163,7 +180,7 @@ def prepare(
     q = raw.shape[-1]
     integer = not xp.isdtype(raw.dtype, "real floating")
     values = xp.astype(raw, _exact_dtype(raw, q) if integer else xp.float64, copy=False)
-    sums = xp.astype(xp.sum(values, axis=-1), xp.float64, copy=False)  # exact in float32 as well: integers
+    sums = _sums(values)
     level = sums * (1.0 / (q * data_range))
     if centre and not integer:
         values = values - (sums / q)[..., None]
@@ -174,6 +191,15 @@ def prepare(
     if mean is None:
         mean = xp.mean(level, axis=-1)
     return replace(blocks, luminance=luminance * math.sqrt(q) * (level - mean[:, None])), mean
+
+
+def _sums(values: Array) -> Array:
+    if uses_numba(values):
+        from . import _numba_gram
+
+        return _numba_gram.sums(np.ascontiguousarray(values))
+    xp = namespace(values)
+    return xp.astype(xp.sum(values, axis=-1), xp.float64, copy=False)  # exact in float32 as well: integers
 
 
 def _exact_dtype(raw: Array, q: int) -> Any:

@@ -8,6 +8,7 @@ At each block (math.md, eq. 25), with S the weights as a sparse matrix,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,10 @@ def admm_embedding(
 
 def reconstruct(weights: Array, neighbors: Array, coordinates: Array) -> Array:
     """Coordinates (b, m, p) of images from those of their training neighbours: sum_r w_r y_r (eq. 38)."""
+    if uses_numba(coordinates):
+        from . import _numba_gram
+
+        return _numba_gram.combinations(weights, neighbors, coordinates)
     xp = namespace(coordinates)
     b, m, k = weights.shape
     p = coordinates.shape[-1]
@@ -74,10 +79,20 @@ def reconstruct(weights: Array, neighbors: Array, coordinates: Array) -> Array:
 
 def content_start(values: Array, p: int) -> Array:
     """Start (b, n, p) that depends on each block's content alone: fixed random projections of the centred blocks."""
+    directions = _directions(values.shape[-1], p)
+    if uses_numba(values):
+        from . import _numba_gram
+
+        return _numba_gram.projections(np.ascontiguousarray(values), directions)
     xp = namespace(values)
     values = xp.astype(values, xp.float64, copy=False)
-    projection = like(values, np.random.default_rng(0).standard_normal((values.shape[-1], p)))
-    return xp.matmul(values - xp.mean(values, axis=-1)[..., None], projection)
+    return xp.matmul(values - xp.mean(values, axis=-1)[..., None], xp.matrix_transpose(like(values, directions)))
+
+
+@cache
+def _directions(q: int, p: int) -> np.ndarray:
+    """p random directions (p, q), the same ones always."""
+    return np.ascontiguousarray(np.random.default_rng(0).standard_normal((q, p)).T)
 
 
 def _engine(array: Array) -> Any:

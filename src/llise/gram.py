@@ -136,11 +136,7 @@ def local_gram(training: Blocks, neighbors: Array, kernel: Kernel, statistics: G
         return take_local(training_gram(training, kernel)[0], neighbors)
     products = _local_products(training.values, neighbors)
     if kernel.is_linear:
-        gram = training.centre_products(products, *_pairs(_take(training.sums, neighbors)))
-        if training.luminance is not None:
-            left, right = _pairs(_take(training.luminance, neighbors))
-            gram = gram + left * right
-        return gram
+        return _centred_local(products, training, neighbors)
     assert statistics is not None
     products = products * training.scale**2
     values = kernel.of_products(products, *_pairs(xp.linalg.diagonal(products)))
@@ -174,7 +170,25 @@ def _local_products(values: Array, neighbors: Array) -> Array:
     index = xp.reshape(neighbors, (b, m * k))[:, :, None]
     rows = xp.take_along_axis(values, xp.broadcast_to(index, (b, m * k, values.shape[-1])), axis=1)
     rows = xp.reshape(rows, (b, m, k, values.shape[-1]))
-    return xp.astype(xp.matmul(rows, xp.matrix_transpose(rows)), xp.float64, copy=False)
+    return _doubled(xp.matmul(rows, xp.matrix_transpose(rows)))
+
+
+def _centred_local(products: Array, training: Blocks, neighbors: Array) -> Array:
+    if uses_numba(products):
+        from . import _numba_gram
+
+        _numba_gram.centre_local(products, neighbors, *training.factors(), training.sums, _light(training))
+        return products
+    gram = training.centre_products(products, *_pairs(_take(training.sums, neighbors)))
+    if training.luminance is not None:
+        left, right = _pairs(_take(training.luminance, neighbors))
+        gram = gram + left * right
+    return gram
+
+
+def _light(blocks: Blocks) -> np.ndarray:
+    """The luminance coordinate, which is zero where there is none."""
+    return np.zeros_like(blocks.sums) if blocks.luminance is None else blocks.luminance
 
 
 def _take(values: Array, neighbors: Array) -> Array:
@@ -189,28 +203,39 @@ def _pairs(v: Array) -> tuple[Array, Array]:
 
 
 def _products(a: Blocks, b: Blocks) -> Array:
+    """x'y (b, m, n) of the blocks as they are; in float32 there are only integers, whose products are exact."""
     xp = namespace(a.values)
     x, y = a.values, b.values
     if x.dtype != y.dtype:
         x, y = (xp.astype(v, xp.float64, copy=False) for v in (x, y))
-    if uses_numba(x) and x.dtype == np.float64:  # in float32 there are only integers, whose products are exact
+    if uses_numba(x) and x.dtype == np.float64:
         from . import _numba_gram
 
-        return _numba_gram.cross_products(np.ascontiguousarray(x), np.ascontiguousarray(y))
-    return xp.astype(xp.matmul(x, xp.matrix_transpose(y)), xp.float64, copy=False)
+        x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+        return _numba_gram.own_products(x) if a is b else _numba_gram.cross_products(x, y)
+    return xp.matmul(x, xp.matrix_transpose(y))
 
 
 def _centred_products(a: Blocks, b: Blocks) -> Array:
-    gram = b.centre_products(_products(a, b), a.sums[:, :, None], b.sums[:, None, :])
+    products = _products(a, b)
+    if uses_numba(products):
+        from . import _numba_gram
+
+        return _numba_gram.centred(products, *b.factors(), a.sums, b.sums, _light(a), _light(b))
+    gram = b.centre_products(_doubled(products), a.sums[:, :, None], b.sums[:, None, :])
     if a.luminance is not None and b.luminance is not None:
         gram = gram + a.luminance[:, :, None] * b.luminance[:, None, :]
     return gram
 
 
 def _squares(blocks: Blocks) -> Array:
-    """x'x (b, n) of the blocks as they are; in float32 there are only integers, whose sums are exact."""
+    """x'x (b, n) of the blocks as they are."""
+    if uses_numba(blocks.values):
+        from . import _numba_gram
+
+        return _numba_gram.squares(np.ascontiguousarray(blocks.values))
     xp = namespace(blocks.values)
-    return xp.astype(xp.sum(blocks.values * blocks.values, axis=-1), xp.float64, copy=False)
+    return _doubled(xp.sum(blocks.values * blocks.values, axis=-1))
 
 
 def _centred_norms(blocks: Blocks) -> Array:
@@ -237,7 +262,14 @@ def _kernel_values(a: Blocks, b: Blocks, kernel: Kernel) -> Array:
         pairs = zip(a.scaled(), b.scaled())
         return xp.stack([kernel.of_blocks(x, y) for x, y in pairs])
     squares = [_squares(z) * z.scale**2 for z in (a, b)]
-    return kernel.of_products(_products(a, b) * a.scale**2, squares[0][:, :, None], squares[1][:, None, :])
+    products = _doubled(_products(a, b)) * a.scale**2
+    return kernel.of_products(products, squares[0][:, :, None], squares[1][:, None, :])
+
+
+def _doubled(values: Array) -> Array:
+    """The same in float64."""
+    xp = namespace(values)
+    return xp.astype(values, xp.float64, copy=False)
 
 
 def _double_centred(values: Array, means_a: Array, means_b: Array, grand: Array) -> Array:
