@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import device_of, like, namespace, put_rows, rotate, to_numpy
-from ._numba_weights import NULL, REACH, SWEEPS
+from ._backend import add_product, device_of, like, namespace, put_rows, rotate, to_numpy
+from ._numba_weights import HARD, LAST, NEWTON, NULL, RANK, REACH, SWEEPS
 
 Array = Any
 
@@ -38,82 +38,191 @@ def affine_weights(K: Array, kv: Array, a: Array, c: float, ridge: float, out: A
 
 
 def sphere_weights(K: Array, kv: Array, a: Array, c: float, out: Array) -> None:
-    """Global optimum of the sphere problem (eq. 15-19)."""
+    """Global optimum of the sphere problem (eq. 15-19) from the non-zero eigenvalues of K and their vectors.
+
+    Problems are the last axis, and those of like rank are solved together.
+    """
     xp = namespace(kv)
-    d, V = _jacobi(K)
-    d = xp.maximum(d, xp.zeros_like(d))
-    g = _into_basis(V, kv)
-    size = xp.sqrt(xp.sum(g * g, axis=-1))
-    smallest = xp.min(d, axis=-1)
-    scale = a + c + xp.max(d, axis=-1)
-    null = d - smallest[:, None] <= NULL * scale[:, None]
-    hard = xp.sqrt(xp.sum(xp.where(null, g * g, 0.0), axis=-1)) <= 1e-13 * scale
-    g = xp.where(null & hard[:, None], 0.0, g)
-    start = xp.where(size > 0, xp.sum(d * g * g, axis=-1) / xp.where(size > 0, size * size, 1.0), smallest)
-    ratio = (2 * size + c) / (a + c + start)
-    for _ in range(50):  # Dinkelbach, eq. 16-17
-        coordinates, filled = _secular(g, d - smallest[:, None], ratio, null, hard)
-        square = xp.sum(coordinates * coordinates, axis=-1)
-        quadratic = xp.sum(d * coordinates * coordinates, axis=-1) + smallest * xp.maximum(
-            1 - square, xp.zeros_like(square)
-        )
-        better = (2 * xp.sum(g * coordinates, axis=-1) + c) / (a + c + quadratic)
-        done = bool(xp.all(xp.abs(better - ratio) <= 4e-15 * xp.abs(better)))
-        ratio = better
-        if done:
+    k = kv.shape[-1]
+    factor, ranks = _pivoted_cholesky(xp.permute_dims(K, (1, 2, 0)) + 0.0)
+    if k % 2:  # rotations are made in pairs
+        factor.append(xp.zeros_like(factor[0]))
+    kv, a = kv.T, xp.maximum(a, xp.zeros_like(a))
+    for size in range(2, k + 2, 2):
+        members = xp.nonzero((ranks <= size) & (ranks > (size - 2 if size > 2 else -1)))[0]
+        if members.shape[0] == 0:
+            continue
+        X = xp.stack([xp.take(column, members, axis=-1) for column in factor[:size]])
+        d, U = _one_sided_jacobi(X)
+        columns = min(size, k)
+        w = _sphere_from_eigen(d[:columns, :], U[:columns, ...], xp.take(kv, members, axis=-1), xp.take(a, members), c)
+        put_rows(out, members, w.T)
+
+
+def _pivoted_cholesky(K: Array) -> tuple[list[Array], Array]:
+    """Columns (k, problems) of the factors of K (k, k, problems), greatest pivots first, and the ranks.
+
+    Columns beyond the rank are zero.
+    """
+    xp = namespace(K)
+    k = K.shape[0]
+    left = _diagonal(K)
+    threshold = RANK * xp.max(left, axis=0)
+    rows = xp.arange(k, device=device_of(K))[:, None]
+    ranks = xp.zeros_like(threshold)
+    columns: list[Array] = []
+    for _ in range(k):
+        pivot = xp.argmax(left, axis=0)[None, :]
+        greatest = xp.take_along_axis(left, pivot, axis=0)
+        live = greatest > threshold
+        column = xp.take_along_axis(K, xp.broadcast_to(pivot[None, ...], (1, *left.shape)), axis=0)[0, ...]
+        for other in columns:
+            column = add_product(column, xp.take_along_axis(other, pivot, axis=0), other, -1)
+        scale = xp.where(live, 1 / xp.sqrt(xp.where(live, greatest, 1.0)), 0.0)
+        column = xp.where(left >= 0, scale * column, 0.0)
+        left = xp.where(left >= 0, xp.maximum(left - column * column, xp.zeros_like(left)), -1.0)
+        left = xp.where(rows == pivot, -1.0, left)  # done
+        ranks = ranks + xp.astype(live[0, :], ranks.dtype)
+        columns.append(column)
+    return columns, ranks
+
+
+def _one_sided_jacobi(X: Array) -> tuple[Array, Array]:
+    """Rotate the columns of X (columns, k, problems) until they are orthogonal: then X X' = U diag(d) U'.
+
+    Problems that are done are put aside whenever they are the greater part.
+    """
+    xp = namespace(X)
+    places = np.arange(X.shape[-1])
+    parts, order = [], []
+    for sweep in range(SWEEPS):
+        X, skew = _one_sided_sweep(X)
+        done = to_numpy(skew <= LAST)
+        if done.all() or sweep == SWEEPS - 1:
             break
-    coordinates = xp.where(filled[:, None], coordinates, _fill_null_space(V, null, coordinates))
-    w = xp.matmul(V, coordinates[..., None])[..., 0]
-    out[...] = w / xp.sqrt(xp.sum(w * w, axis=-1))[:, None]
+        if 2 * done.sum() >= done.size:
+            parts.append(xp.take(X, like(X, np.flatnonzero(done)), axis=-1))
+            order.append(places[done])
+            X = xp.take(X, like(X, np.flatnonzero(~done)), axis=-1)
+            places = places[~done]
+    if parts:
+        back = np.argsort(np.concatenate([*order, places]))
+        X = xp.take(xp.concat([*parts, X], axis=-1), like(X, back), axis=-1)
+    d = xp.sum(X * X, axis=1)
+    return d, X / (xp.sqrt(d) + 1e-300)[:, None, :]
 
 
-def _secular(g: Array, gap: Array, ratio: Array, null: Array, hard: Array) -> tuple[Array, Array]:
-    """(L K + mu I) w = kv, |w| = 1 in the eigenbasis (eq. 18); the second result is False in the hard case."""
+def _one_sided_sweep(X: Array) -> tuple[Array, Array]:
+    """Every pair of columns once (``_seated``), and the greatest squared cosine that was met."""
+    xp = namespace(X)
+    half = X.shape[0] // 2
+    squares = xp.sum(X * X, axis=1)
+    worst = xp.zeros_like(squares[0, :])
+    for _ in range(2 * half - 1):
+        x, y, dx, dy = X[:half, ...], X[half:, ...], squares[:half, :], squares[half:, :]
+        inner = xp.sum(x * y, axis=1)
+        worst = xp.maximum(worst, xp.max(inner * inner / (dx * dy + 1e-300), axis=0))
+        tangent, cosine, sine = _rotations(inner, dy - dx)
+        change = tangent * inner
+        squares = _seated(dx - change, dy + change)
+        X = _seated(*rotate(x, y, cosine[:, None, :], sine[:, None, :]))
+    return X, worst
+
+
+def _sphere_from_eigen(d: Array, U: Array, kv: Array, a: Array, c: float) -> Array:
+    """Optimal weights (k, problems) from eigenvalues d (columns, problems) and vectors U (columns, k, problems).
+
+    One more coordinate stands for the part of kv outside the range of K, an eigenvector of the eigenvalue zero.
+    """
+    xp = namespace(d)
+    columns, k, _ = U.shape
+    least = xp.min(d, axis=0) if columns == k else xp.zeros_like(a)
+    scale = a + c + xp.max(d, axis=0)
+    g = xp.sum(U * kv[None, ...], axis=1)
+    outside = kv - _combined(U, g)
+    free = xp.sqrt(xp.sum(outside * outside, axis=0))
+    outside = outside / (free + 1e-300)
+    d = xp.concat([d, xp.zeros_like(a)[None, :]], axis=0)
+    g = xp.concat([g, xp.where(least > 0, 0.0, free)[None, :]], axis=0)
+    gap = xp.maximum(d - least, xp.zeros_like(d))
+    kept = gap > NULL * scale
+    hard = xp.sum(xp.where(kept, 0.0, g * g), axis=0) <= (HARD * scale) ** 2
+    g = xp.where(hard & ~kept, 0.0, g)
+    pole, short = _pole(gap, g, kept, hard, a + c + least, c)
+    coordinates = xp.where(short, pole, _secular(d, gap, g, short, least, a, c))
+    w = add_product(_combined(U, coordinates[:-1, :]), coordinates[-1:, :], outside)
+    U = xp.where(kept[:-1, None, :], U, 0.0)
+    w = xp.where(short, _fill_null_space(U, w), w)
+    return w / xp.sqrt(xp.sum(w * w, axis=0))
+
+
+def _combined(U: Array, coordinates: Array) -> Array:
+    """Sums (k, problems) of the vectors U (columns, k, problems) times their coordinates (columns, problems)."""
+    w = coordinates[0, :] * U[0, ...]
+    for i in range(1, U.shape[0]):
+        w = add_product(w, coordinates[i, :], U[i, ...])
+    return w
+
+
+def _pole(gap: Array, g: Array, kept: Array, hard: Array, whole: Array, c: float) -> tuple[Array, Array]:
+    """Hard case: the solutions at t = 0, and whether they are no longer than one; L in closed form (eq. 18)."""
     xp = namespace(g)
-    h = ratio[:, None] * gap
-    pole = xp.where(null, 0.0, g / xp.where(null, 1.0, h))
-    short = hard & (xp.sum(pole * pole, axis=-1) <= 1)
-    nu = xp.max(xp.maximum(xp.abs(g) - h, xp.zeros_like(g)), axis=-1)
-    empty = g == 0
-    for _ in range(60):
-        shifted = xp.where(empty, 1.0, h + nu[:, None])
-        coordinates = g / shifted
-        term = coordinates * coordinates
-        square, slope = xp.sum(term, axis=-1), xp.sum(term / shifted, axis=-1)
-        norm = xp.sqrt(square)
-        moving = (norm > 1 + 1e-15) & (slope > 0) & ~short
+    u = xp.where(kept, g / xp.where(kept, gap, 1.0), 0.0)
+    L = 0.5 * (c + xp.sqrt(c * c + 4 * whole * xp.sum(g * u, axis=0))) / whole
+    return u / L, hard & (xp.sum(u * u, axis=0) <= L * L)
+
+
+def _secular(d: Array, gap: Array, g: Array, short: Array, least: Array, a: Array, c: float) -> Array:
+    """The t >= 0 whose u = g / (gap + t) has the length L(u / |u|), in one monotone equation (eq. 17)."""
+    xp = namespace(g)
+    bound = (2 * xp.sqrt(xp.sum(g * g, axis=0)) + c) / (a + c + least)  # L <= bound
+    low = xp.maximum(xp.max(xp.abs(g) / bound - gap, axis=0), xp.zeros_like(a))
+    high = xp.full_like(low, xp.inf)
+    t, moving = low, ~short
+    for _ in range(NEWTON):
+        inverse = 1 / (gap + t + 1e-300)
+        u = g * inverse
+        term = u * u
+        square, slope = xp.sum(term, axis=0), xp.sum(term * inverse, axis=0)
+        length = 2 * xp.sum(g * u, axis=0) + c * xp.sqrt(square)
+        excess = ((a + c) * square + xp.sum(d * term, axis=0)) / length - 1  # |u| / L - 1
+        low, high = xp.where(excess >= 0, t, low), xp.where(excess >= 0, high, t)
+        stepped = t + excess * square / slope
+        last = xp.abs(excess) <= 1e-9  # convergence is quadratic: this step is the last
+        stepped = xp.where(last | ((stepped > low) & (stepped < high)), stepped, 0.5 * (low + high))
+        t = xp.where(moving, stepped, t)
+        moving = moving & ~last
         if not bool(xp.any(moving)):
             break
-        nu = nu + xp.where(moving, (norm - 1) * square / xp.where(slope > 0, slope, 1.0), 0.0)
-    return xp.where(short[:, None], pole, coordinates), ~short
+    return g / (gap + t + 1e-300)
 
 
-def _fill_null_space(V: Array, null: Array, coordinates: Array) -> Array:
-    """Hard case: the missing length, first towards a sum of one, the rest towards the nearest neighbour (eq. 19)."""
-    xp = namespace(V)
-    sums = xp.sum(V, axis=-2)
-    square = xp.sum(coordinates * coordinates, axis=-1)
-    missing = xp.sqrt(xp.maximum(1 - square, xp.zeros_like(square)))
-    ones = xp.where(null, sums, 0.0)
-    reach = xp.sqrt(xp.sum(ones * ones, axis=-1))
+def _fill_null_space(U: Array, w: Array) -> Array:
+    """Hard case: the missing length, first towards a sum of one, the rest towards the nearest neighbour (eq. 19).
+
+    The vectors U (columns, k, problems) span what is not N, and some are zero.
+    """
+    xp = namespace(w)
+    zero = xp.zeros_like(w[0, :])
+    missing = xp.sqrt(xp.maximum(1 - xp.sum(w * w, axis=0), zero))
+    ones = 1 - _combined(U, xp.sum(U, axis=1))
+    reach = xp.sqrt(xp.sum(ones * ones, axis=0))
     reaches = reach > REACH
     reach = xp.where(reaches, reach, 1.0)
-    ones = xp.where(reaches[:, None], ones / reach[:, None], 0.0)
-    wanted = (1 - xp.sum(sums * coordinates, axis=-1)) / reach
-    along = xp.where(reaches, xp.maximum(xp.minimum(wanted, missing), -missing), 0.0)
-    rest = xp.sqrt(xp.maximum(missing * missing - along * along, xp.zeros_like(along)))
-    # rows of V within the null space, without their part along the ones: one candidate a neighbour
-    candidates = xp.where(null[:, None, :], V, 0.0)
-    candidates = candidates - xp.matmul(candidates, ones[..., None]) * ones[:, None, :]
-    lengths = xp.sqrt(xp.sum(candidates * candidates, axis=-1))
-    first = xp.argmax(xp.astype(lengths > REACH, xp.int64), axis=-1)
-    turns = xp.max(lengths, axis=-1) > REACH
-    index = xp.broadcast_to(first[:, None, None], (V.shape[0], 1, V.shape[-1]))
-    direction = xp.take_along_axis(candidates, index, axis=1)[:, 0, :]
-    length = xp.where(turns, xp.take_along_axis(lengths, first[:, None], axis=-1)[:, 0], 1.0)
-    whole = xp.where(along >= 0, missing, -missing)  # the null space is one line, along the ones
-    along = xp.where(turns, along, whole)
-    return coordinates + along[:, None] * ones + xp.where(turns, rest / length, 0.0)[:, None] * direction
+    ones = xp.where(reaches, ones / reach, 0.0)
+    along = xp.maximum(xp.minimum((1 - xp.sum(w, axis=0)) / reach, missing), -missing)
+    along = xp.where(reaches, along, 0.0)
+    rest = xp.sqrt(xp.maximum(missing * missing - along * along, zero))
+    squares = 1 - xp.sum(U * U, axis=0) - ones * ones  # of the parts of e_1 ... e_k in N, across the ones
+    turns = xp.max(squares, axis=0) > REACH**2
+    first = xp.argmax(xp.astype(squares > REACH**2, xp.int64), axis=0)[None, :]
+    index = xp.broadcast_to(first[None, ...], (U.shape[0], 1, w.shape[-1]))
+    direction = xp.astype(xp.arange(w.shape[0], device=device_of(w))[:, None] == first, w.dtype)
+    direction = direction - _combined(U, xp.take_along_axis(U, index, axis=1)[:, 0, :])
+    direction = direction - xp.take_along_axis(ones, first, axis=0) * ones
+    length = xp.where(turns, xp.sqrt(xp.sum(direction * direction, axis=0)), 1.0)
+    along = xp.where(turns, along, xp.where(along >= 0, missing, -missing))  # or N is one line, along the ones
+    return w + along * ones + xp.where(turns, rest / length, 0.0) * direction
 
 
 def nearest_semidefinite(gram: Array) -> None:
@@ -124,16 +233,12 @@ def nearest_semidefinite(gram: Array) -> None:
     gram[...] = gram - xp.matmul(V * negative[:, None, :], xp.matrix_transpose(V))
 
 
-def _into_basis(V: Array, v: Array) -> Array:
-    xp = namespace(V)
-    return xp.matmul(xp.matrix_transpose(V), v[..., None])[..., 0]
-
-
 def _jacobi(K: Array) -> tuple[Array, Array]:
     """Eigenvalues (problems, k) and eigenvectors (problems, k, k) by Jacobi rotations, k/2 disjoint pairs at a time.
 
     Problems are the last axis.  Most are done after a few sweeps and graded ones take twice as many, so the done
-    ones are put aside whenever they are the greater part.
+    ones are put aside whenever they are the greater part.  Two-sided: slower than ``_one_sided_jacobi``, but K may be
+    indefinite and the basis is complete.
     """
     xp = namespace(K)
     k = K.shape[-1]
@@ -170,23 +275,27 @@ def _jacobi(K: Array) -> tuple[Array, Array]:
 def _sweep(A: Array, V: Array) -> tuple[Array, Array]:
     """Every pair once, by a tournament's schedule.
 
-    Row i of the upper half meets row i of the lower half, then all but the first move on one seat; after k - 1
-    rounds everyone has met everyone and is back in place.
+    Row i of the upper half meets row i of the lower half, then seats change (``_seated``); after k - 1 rounds everyone
+    has met everyone and is back in place.
     """
-    xp = namespace(A)
     half = A.shape[0] // 2
     for _ in range(2 * half - 1):
         diagonal = _diagonal(A)
         apq = _diagonal(A[:half, half:, :])
-        gap = diagonal[half:, :] - diagonal[:half, :]
-        tangent = 2 * apq / (xp.abs(gap) + xp.sqrt(gap * gap + 4 * apq * apq) + 1e-300)
-        tangent = xp.where(gap >= 0, tangent, -tangent)
-        cosine = 1 / xp.sqrt(1 + tangent * tangent)
-        sine = tangent * cosine
+        _, cosine, sine = _rotations(apq, diagonal[half:, :] - diagonal[:half, :])
         A = _meet(A, cosine[:, None, :], sine[:, None, :], axis=0)
         A = _meet(A, cosine[None, :, :], sine[None, :, :], axis=1)
         V = _meet(V, cosine[:, None, :], sine[:, None, :], axis=0)
     return A, V
+
+
+def _rotations(inner: Array, gap: Array) -> tuple[Array, Array, Array]:
+    """Tangents, cosines and sines of the rotations that make [[x, inner], [inner, x + gap]] diagonal."""
+    xp = namespace(inner)
+    tangent = 2 * inner / (xp.abs(gap) + xp.sqrt(gap * gap + 4 * inner * inner) + 1e-300)
+    tangent = xp.where(gap >= 0, tangent, -tangent)
+    cosine = 1 / xp.sqrt(1 + tangent * tangent)
+    return tangent, cosine, tangent * cosine
 
 
 def _diagonal(A: Array) -> Array:
@@ -197,21 +306,29 @@ def _diagonal(A: Array) -> Array:
 
 def _meet(A: Array, cosine: Array, sine: Array, axis: int) -> Array:
     """Rotate the upper half of an axis against its lower half, then seat everyone for the next round."""
-    xp = namespace(A)
     half = A.shape[axis] // 2
-    part = (lambda v, s: v[s, ...]) if axis == 0 else (lambda v, s: v[:, s, ...])
-    upper, lower = part(A, slice(0, half)), part(A, slice(half, None))
-    up, down = rotate(upper, lower, cosine, sine)
+    upper, lower = _part(A, 0, half, axis), _part(A, half, None, axis)
+    return _seated(*rotate(upper, lower, cosine, sine), axis)
+
+
+def _seated(up: Array, down: Array, axis: int = 0) -> Array:
+    """A tournament's next round: all but the first of the upper half move on one seat."""
+    xp = namespace(up)
+    half = up.shape[axis]
     if half == 1:
         return xp.concat([up, down], axis=axis)
     seats = [
-        part(up, slice(0, 1)),
-        part(down, slice(0, 1)),
-        part(up, slice(1, half - 1)),
-        part(down, slice(1, None)),
-        part(up, slice(half - 1, None)),
+        _part(up, 0, 1, axis),
+        _part(down, 0, 1, axis),
+        _part(up, 1, half - 1, axis),
+        _part(down, 1, None, axis),
+        _part(up, half - 1, None, axis),
     ]
     return xp.concat(seats, axis=axis)
+
+
+def _part(A: Array, start: int, stop: int | None, axis: int) -> Array:
+    return A[start:stop, ...] if axis == 0 else A[:, start:stop, ...]
 
 
 def _padded(K: Array, size: int) -> Array:

@@ -106,6 +106,15 @@ def rotate(x: Array, y: Array, cosine: Array, sine: Array) -> tuple[Array, Array
     return cosine * x - sine * y, sine * x + cosine * y
 
 
+def add_product(x: Array, y: Array, z: Array, sign: int = 1) -> Array:
+    """x + y z, or x - y z with the sign -1; torch fuses it."""
+    if is_torch(x):
+        import torch
+
+        return torch.addcmul(x, y, z, value=sign)
+    return x + sign * y * z
+
+
 def too_few_for_device(array: Array, blocks: int, of: int) -> bool:
     """Whether so few blocks are left that a GPU idles: the compiled engine finishes them sooner."""
     return is_torch(array) and array.device.type == "cuda" and 24 * blocks <= of
