@@ -11,6 +11,7 @@ import numpy as np
 
 from llise import LLISE, KernelLLISE, datasets, distortions
 from llise import _numba_embedding as kernels
+from llise._numba_linalg import get_rows, set_tall, tall
 from llise.blocks import BlockGrid, prepare
 from llise.objectives import embedding_value
 
@@ -24,23 +25,24 @@ def published_gradient_error(weights: np.ndarray, neighbors: np.ndarray, c: floa
     n = weights.shape[0]
     p = 4
     rng = np.random.default_rng(0)
-    Y = rng.random((p, n))
+    Y = rng.random((p, n)).T
     S = np.zeros((n, n))
     np.put_along_axis(S, neighbors.astype(int), weights, axis=1)
-    SY, AY, work, G = (np.empty((p, n)) for _ in range(4))
-    alpha, beta = np.empty(n), np.empty(n)
-    nb, w = neighbors.astype(np.int64), weights.astype(np.float64)
-    kernels._theta(w, nb, Y, c, SY, AY, alpha, beta)
-    kernels._published_gradient(w, nb, Y, SY, AY, alpha, beta, work, G)
-    true = np.empty((p, n))
-    for index in np.ndindex(p, n):
+    sparse = kernels.Sparse(weights.astype(np.float64), neighbors.astype(np.int64))
+    at, work, G, published = kernels.point(n, p), tall(n, p), tall(n, p), np.empty((n, p))
+    set_tall(np.ascontiguousarray(Y), at.Y)
+    kernels.objective(sparse, c, at)
+    kernels.published_gradient(sparse, at, work, G)
+    get_rows(G, published)
+    true = np.empty((n, p))
+    for index in np.ndindex(n, p):
         shifted = []
         for step in (1e-6, -1e-6):
             Z = Y.copy()
             Z[index] += step
-            shifted.append(embedding_value(Z.T, S @ Z.T, c))
+            shifted.append(embedding_value(Z, S @ Z, c))
         true[index] = (shifted[0] - shifted[1]) / 2e-6
-    return float(np.linalg.norm(true)), float(np.linalg.norm(G - true))
+    return float(np.linalg.norm(true)), float(np.linalg.norm(published - true))
 
 
 def unchanged_blocks(reference: np.ndarray, shift: int) -> float:

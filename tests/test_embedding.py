@@ -7,6 +7,7 @@ from problems import KERNELS, blocks_of, bytes_of, constant_of, local_problems, 
 from scipy.optimize import check_grad
 
 from llise import _numba_embedding as kernels
+from llise._numba_linalg import get_rows, set_tall, tall
 from llise.embedding import content_start, exact_embedding, reconstruct
 from llise.gram import Kernel
 from llise.objectives import embedding_gradient, embedding_value
@@ -91,24 +92,29 @@ def test_symmetric_part_gives_the_gradient_and_the_printed_matrix_does_not():
 
 
 class Compiled:
-    """The compiled objective at Y, with everything transposed as it wants it."""
+    """The compiled objective at Y, with everything in the tall matrices it wants."""
 
     def __init__(self, weights, near, Y, c):
-        self.w, self.nb, self.Y = weights, near, np.ascontiguousarray(Y.T)
-        self.terms = [np.empty_like(self.Y), np.empty_like(self.Y), np.empty(len(Y)), np.empty(len(Y))]
-        self.value = kernels._theta(self.w, self.nb, self.Y, c, *self.terms)
+        self.S, self.shape = kernels.Sparse(weights, near), Y.shape
+        self.at = kernels.point(*Y.shape)
+        set_tall(Y, self.at.Y)
+        self.value = kernels.objective(self.S, c, self.at)
 
-    def gradient(self, function=kernels._gradient):
-        G = np.empty_like(self.Y)
-        function(self.w, self.nb, self.Y, *self.terms, np.empty_like(self.Y), G)
-        return G.T
+    def rows(self, Y):
+        out = np.empty(self.shape)
+        get_rows(Y, out)
+        return out
+
+    def gradient(self, function=kernels.gradient):
+        G, work = tall(*self.shape), tall(*self.shape)
+        function(self.S, self.at, work, G)
+        return self.rows(G)
 
     def hessian(self, U):
-        p, n = self.Y.shape
-        SU, work, H = (np.empty((p, n)) for _ in range(3))
-        U = np.ascontiguousarray(U.T)
-        kernels._hessian(self.w, self.nb, self.Y, *self.terms, U, SU, np.empty(n), np.empty(n), work, H)
-        return H.T
+        along, work, H = (tall(*self.shape) for _ in range(3))
+        set_tall(U, along)
+        kernels.hessian(self.S, self.at, along, work, H)
+        return self.rows(H)
 
 
 @pytest.mark.parametrize("c", [1e-3, 0.1, 10.0])
@@ -128,7 +134,7 @@ def test_compiled_published_gradient_is_the_papers():
     weights, near, Y = random_case()
     S = oracle.dense(weights, near)
     expected = sum(oracle.gradient_theta(Y, S[j], j, 0.1, as_printed=True) for j in range(len(Y)))
-    compiled = Compiled(weights, near, Y, 0.1).gradient(kernels._published_gradient)
+    compiled = Compiled(weights, near, Y, 0.1).gradient(kernels.published_gradient)
     np.testing.assert_allclose(compiled, expected, atol=1e-12)
 
 

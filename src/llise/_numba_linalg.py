@@ -1,0 +1,327 @@
+"""Compiled linear algebra of the embedding, in vectors of four (equation numbers: docs/math.md).
+
+A *tall* matrix, n images by p coordinates, is an array (Q, N, 4): coordinates in groups of four, the last filled up
+with zeros, and N the next multiple of 4, whose extra rows are zero as well.  An image's row is then one vector, and
+loops over images carry no remainder.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ._jit import FAST, jit
+from ._simd import load, spread, store, total
+
+# The upper Cholesky factor and its transpose, (N, N); pivots are kept as their inverses.
+Factor = namedtuple("Factor", ["upper", "lower"])
+
+
+# ---------------------------------------------------------------------------------------------- tall matrices
+
+
+@jit()
+def tall(n, p):
+    """A tall matrix of zeros."""
+    return np.zeros(((p + 3) // 4, (n + 3) // 4 * 4, 4))
+
+
+@jit()
+def set_tall(rows, out):
+    """Fill a tall matrix with rows (n, p)."""
+    n, p = rows.shape
+    for j in range(n):
+        for i in range(p):
+            out[i // 4, j, i % 4] = rows[j, i]
+
+
+@jit()
+def get_rows(Y, out):
+    """Fill rows (n, p) from a tall matrix."""
+    n, p = out.shape
+    for j in range(n):
+        for i in range(p):
+            out[j, i] = Y[i // 4, j, i % 4]
+
+
+@jit()
+def inner(X, Y):
+    """tr(X'Y)."""
+    even = odd = spread(0.0)
+    for q in range(X.shape[0]):
+        for j in range(0, X.shape[1], 2):
+            even += load(X, q, j) * load(Y, q, j)
+            odd += load(X, q, j + 1) * load(Y, q, j + 1)
+    return total(even + odd)
+
+
+@jit()
+def combine(a, X, b, Y):
+    """Y := a X + b Y."""
+    for q in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            store(Y, q, j, a * load(X, q, j) + b * load(Y, q, j))
+
+
+@jit()
+def cross(X, Y, scale, out):
+    """out = scale X'Y, square, of order 4Q."""
+    Q, N, _ = X.shape
+    for q in range(Q):
+        for r in range(Q):
+            a = b = c = d = spread(0.0)
+            for j in range(N):
+                y = load(Y, r, j)
+                a += X[q, j, 0] * y
+                b += X[q, j, 1] * y
+                c += X[q, j, 2] * y
+                d += X[q, j, 3] * y
+            store(out, 4 * q, 4 * r, scale * a)
+            store(out, 4 * q + 1, 4 * r, scale * b)
+            store(out, 4 * q + 2, 4 * r, scale * c)
+            store(out, 4 * q + 3, 4 * r, scale * d)
+
+
+@jit()
+def subtract_product(X, T, Y):
+    """Y -= X T for T of order 4Q."""
+    Q, N, _ = X.shape
+    for q in range(Q):
+        for r in range(Q):
+            a, b = load(T, 4 * q, 4 * r), load(T, 4 * q + 1, 4 * r)
+            c, d = load(T, 4 * q + 2, 4 * r), load(T, 4 * q + 3, 4 * r)
+            for j in range(N):
+                taken = (X[q, j, 0] * a + X[q, j, 1] * b) + (X[q, j, 2] * c + X[q, j, 3] * d)
+                store(Y, r, j, load(Y, r, j) - taken)
+
+
+@jit()
+def centre(Y, n):
+    """Remove the mean over the n images."""
+    for q in range(Y.shape[0]):
+        even = odd = spread(0.0)
+        for j in range(0, Y.shape[1], 2):
+            even += load(Y, q, j)
+            odd += load(Y, q, j + 1)
+        mean = (even + odd) * (1.0 / n)
+        for j in range(n):
+            store(Y, q, j, load(Y, q, j) - mean)
+
+
+@jit()
+def project(Y, U, n, T):
+    """Onto the tangent space in place: U - Y Y'U / n, centred (eq. 30); T, of order 4Q, is working space."""
+    centre(U, n)
+    cross(Y, U, 1.0 / n, T)
+    subtract_product(Y, T, U)
+
+
+@jit()
+def orthonormalise(Y, n, p, rounds):
+    """Columns centred, orthogonal and of squared length n: modified Gram-Schmidt (eq. 31).
+
+    One round does for columns that are nearly orthogonal already, two for any.  A column that vanishes (a start
+    without enough directions) is replaced by a cosine of the image index.
+    """
+    Q = Y.shape[0]
+    before = np.empty((1, 4 * Q))  # with their means: a constant column vanishes too
+    products = np.empty((1, 4 * Q))
+    for q in range(Q):
+        squares = spread(0.0)
+        for j in range(n):
+            squares += load(Y, q, j) * load(Y, q, j)
+        store(before, 0, 4 * q, squares)
+    spare = 1
+    for again in range(rounds):
+        centre(Y, n)
+        for i in range(p):
+            _products_with(Y, i, products)
+            while again == 0 and not products[0, i] > 1e-20 * before[0, i] and spare < n:
+                _replace(Y, i, spare, n)
+                before[0, i] = 0.5 * n
+                spare += 1
+                _products_with(Y, i, products)
+            _split_off(Y, i, n, products)
+
+
+@jit()
+def _products_with(Y, i, out):
+    """out (1, 4Q) = y_i'Y for column i and those from its group of four on."""
+    q, a = i // 4, i % 4
+    for r in range(q, Y.shape[0]):
+        s0 = s1 = s2 = s3 = spread(0.0)
+        for j in range(0, Y.shape[1], 4):
+            s0 += Y[q, j, a] * load(Y, r, j)
+            s1 += Y[q, j + 1, a] * load(Y, r, j + 1)
+            s2 += Y[q, j + 2, a] * load(Y, r, j + 2)
+            s3 += Y[q, j + 3, a] * load(Y, r, j + 3)
+        store(out, 0, 4 * r, (s0 + s1) + (s2 + s3))
+
+
+@jit()
+def _split_off(Y, i, n, products):
+    """Remove column i from the later ones, and give it its length."""
+    q, a = i // 4, i % 4
+    square = products[0, i]
+    for s in range(4 * q, products.shape[1]):
+        products[0, s] = products[0, s] / square if s > i else 0.0
+    for r in range(Y.shape[0] - 1, q - 1, -1):  # its own group last
+        parts = load(products, 0, 4 * r)
+        for j in range(n):
+            store(Y, r, j, load(Y, r, j) - Y[q, j, a] * parts)
+    factor = np.sqrt(n / square)
+    for j in range(n):
+        Y[q, j, a] *= factor
+
+
+@jit()
+def _replace(Y, i, spare, n):
+    """Column i := a cosine, orthogonal to the columns before."""
+    for j in range(n):
+        Y[i // 4, j, i % 4] = np.cos(np.pi * spare * (j + 0.5) / n)
+    for s in range(i):
+        part = 0.0
+        for j in range(n):
+            part += Y[s // 4, j, s % 4] * Y[i // 4, j, i % 4] / n
+        for j in range(n):
+            Y[i // 4, j, i % 4] -= part * Y[s // 4, j, s % 4]
+
+
+@jit()
+def violation(Y, n, p):
+    """max of |mean of Y| and |Y'Y / n - I| (eq. 31)."""
+    T = np.empty((4 * Y.shape[0], 4 * Y.shape[0]))
+    cross(Y, Y, 1.0 / n, T)
+    worst = 0.0
+    for i in range(p):
+        mean = 0.0
+        for j in range(n):
+            mean += Y[i // 4, j, i % 4] / n
+        worst = max(worst, abs(mean))
+        for s in range(i + 1):
+            worst = max(worst, abs(T[i, s] - (1.0 if i == s else 0.0)))
+    return worst
+
+
+# ---------------------------------------------------------------------------------------------------- Cholesky
+
+
+@jit()
+def cholesky(factor, floor):
+    """Factor the matrix whose upper triangle is in ``factor.upper``, in place; pivots are at least ``floor``.
+
+    Four rows at a time: first what the rows above leave of them, then the rows among themselves.
+    """
+    U, L = factor
+    N = U.shape[0]
+    for i in range(0, N, 4):
+        for j in range(i, N - 4, 8):
+            _subtract_two_tiles(U, i, j)
+        if (N - i) % 8:
+            _subtract_tile(U, i, 0, i, U, N - 4)
+        _factor_corner(U, i, floor)
+        for j in range(i + 4, N, 4):
+            _solve_corner(U, i, U, j)
+            for s in range(j, j + 4):
+                for t in range(i, i + 4):
+                    L[s, t] = U[t, s]
+
+
+@jit()
+def solve(factor, X):
+    """X := (U'U)^-1 X for a tall X, four rows at a time."""
+    U, L = factor
+    N = U.shape[0]
+    for q in range(X.shape[0]):
+        group = X[q]
+        for i in range(0, N, 4):
+            _subtract_tile(U, i, 0, i, group, 0)
+            _solve_corner(U, i, group, 0)
+        for i in range(N - 4, -1, -4):
+            _subtract_tile(L, i, i + 4, N, group, 0)
+            _solve_corner_transposed(U, i, group, 0)
+
+
+@jit()
+def _subtract_tile(T, i, first, last, X, j):
+    """X[i:i+4, j:j+4] -= T[first:last, i:i+4]' X[first:last, j:j+4], in two sums that run abreast."""
+    a, b, c, d = load(X, i, j), load(X, i + 1, j), load(X, i + 2, j), load(X, i + 3, j)
+    e = f = g = h = spread(0.0)
+    for t in range(first, last, 2):
+        x, y = load(X, t, j), load(X, t + 1, j)
+        a -= T[t, i] * x
+        b -= T[t, i + 1] * x
+        c -= T[t, i + 2] * x
+        d -= T[t, i + 3] * x
+        e += T[t + 1, i] * y
+        f += T[t + 1, i + 1] * y
+        g += T[t + 1, i + 2] * y
+        h += T[t + 1, i + 3] * y
+    store(X, i, j, a - e)
+    store(X, i + 1, j, b - f)
+    store(X, i + 2, j, c - g)
+    store(X, i + 3, j, d - h)
+
+
+@jit()
+def _subtract_two_tiles(U, i, j):
+    """U[i:i+4, j:j+8] -= U[:i, i:i+4]' U[:i, j:j+8]: the same for two tiles side by side."""
+    a, b, c, d = load(U, i, j), load(U, i + 1, j), load(U, i + 2, j), load(U, i + 3, j)
+    e, f, g, h = load(U, i, j + 4), load(U, i + 1, j + 4), load(U, i + 2, j + 4), load(U, i + 3, j + 4)
+    for t in range(i):
+        x, y = load(U, t, j), load(U, t, j + 4)
+        a -= U[t, i] * x
+        b -= U[t, i + 1] * x
+        c -= U[t, i + 2] * x
+        d -= U[t, i + 3] * x
+        e -= U[t, i] * y
+        f -= U[t, i + 1] * y
+        g -= U[t, i + 2] * y
+        h -= U[t, i + 3] * y
+    store(U, i, j, a)
+    store(U, i + 1, j, b)
+    store(U, i + 2, j, c)
+    store(U, i + 3, j, d)
+    store(U, i, j + 4, e)
+    store(U, i + 1, j + 4, f)
+    store(U, i + 2, j + 4, g)
+    store(U, i + 3, j + 4, h)
+
+
+@jit(fastmath=FAST)
+def _factor_corner(U, i, floor):
+    """Factor the 4 x 4 tile on the diagonal."""
+    for a in range(i, i + 4):
+        for b in range(a, i + 4):
+            for t in range(i, a):
+                U[a, b] -= U[t, a] * U[t, b]
+        U[a, a] = 1.0 / np.sqrt(max(U[a, a], floor))
+        for b in range(a + 1, i + 4):
+            U[a, b] *= U[a, a]
+
+
+@jit()
+def _solve_corner(U, i, X, j):
+    """X[i:i+4, j:j+4] := the solution with the transpose of the tile on the diagonal."""
+    a = load(X, i, j) * U[i, i]
+    b = (load(X, i + 1, j) - U[i, i + 1] * a) * U[i + 1, i + 1]
+    c = (load(X, i + 2, j) - U[i, i + 2] * a - U[i + 1, i + 2] * b) * U[i + 2, i + 2]
+    d = (load(X, i + 3, j) - U[i, i + 3] * a - U[i + 1, i + 3] * b - U[i + 2, i + 3] * c) * U[i + 3, i + 3]
+    store(X, i, j, a)
+    store(X, i + 1, j, b)
+    store(X, i + 2, j, c)
+    store(X, i + 3, j, d)
+
+
+@jit()
+def _solve_corner_transposed(U, i, X, j):
+    """The same with the tile itself, from the last row up."""
+    d = load(X, i + 3, j) * U[i + 3, i + 3]
+    c = (load(X, i + 2, j) - U[i + 2, i + 3] * d) * U[i + 2, i + 2]
+    b = (load(X, i + 1, j) - U[i + 1, i + 3] * d - U[i + 1, i + 2] * c) * U[i + 1, i + 1]
+    a = (load(X, i, j) - U[i, i + 3] * d - U[i, i + 2] * c - U[i, i + 1] * b) * U[i, i]
+    store(X, i, j, a)
+    store(X, i + 1, j, b)
+    store(X, i + 2, j, c)
+    store(X, i + 3, j, d)
