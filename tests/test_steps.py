@@ -6,7 +6,7 @@ from problems import blocks_of, bytes_of, photographs
 
 from llise.blocks import BlockGrid, prepare
 from llise.embedding import content_start, reconstruct
-from llise.gram import Kernel, local_gram, new_gram, take_local, training_gram
+from llise.gram import Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
 from llise.neighbors import new_neighbors, training_neighbors
 from llise.objectives import reconstruction_value
 
@@ -111,6 +111,22 @@ def test_local_problems_are_parts_of_the_gram_matrix():
     K = take_local(gram, near)
     for i, j in np.ndindex(near.shape[:2]):
         np.testing.assert_array_equal(K[i, j], gram[i][np.ix_(near[i, j], near[i, j])])
+
+
+@pytest.mark.parametrize("luminance", [0.0, 0.7])
+@pytest.mark.parametrize("n", [3, 40, 131])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float64])
+def test_all_steps_in_one_pass_are_the_steps_one_by_one(dtype, n, luminance):
+    """For integers most blocks have duplicates, so that neighbours tie."""
+    rng = np.random.default_rng(n)
+    raw = rng.integers(0, 256, (3, n // 3, 25))[:, rng.integers(0, n // 3, n)].astype(dtype)
+    blocks, _ = prepare(raw, 255.0, centre=True, luminance=luminance)
+    k = min(10, n - 1)
+    gram, _ = training_gram(blocks, LINEAR)
+    near = training_neighbors(gram, k)
+    steps = near, take_local(gram, near), np.take_along_axis(gram, near, axis=-1), np.linalg.diagonal(gram)
+    for one, other in zip(linear_problems(blocks, k), steps, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])

@@ -97,10 +97,9 @@ def _mirror(gram):
 
 
 @jit()
-def centred(products, q, factor, sums_x, sums_y, luminance_x, luminance_y):
+def centred(products, q, factor, sums_x, sums_y, luminance_x, luminance_y, out):
     """Inner products (b, m, n) of centred, scaled blocks with their luminance coordinates (eq. 5 and 6)."""
     b, m, n = products.shape
-    out = np.empty((b, m, n))
     for i in range(b):
         right, bright = sums_y[i], luminance_y[i]
         for j in range(m):
@@ -108,7 +107,6 @@ def centred(products, q, factor, sums_x, sums_y, luminance_x, luminance_y):
             s, light = sums_x[i, j], luminance_x[i, j]
             for r in range(n):
                 row[r] = (q * np.float64(x[r]) - s * right[r]) * factor + light * bright[r]
-    return out
 
 
 @jit(fastmath=FAST)
@@ -147,16 +145,15 @@ def centre_local(products, neighbors, q, factor, sums, luminance):
 
 
 @jit(fastmath=FAST)
-def nearest(products, norms, k, twins, exclude_self):
+def nearest(products, norms, twins, exclude_self, out):
     """The k training images nearest to each image: smallest |x_r|^2 - 2 <x, x_r>, ties by index (eq. 12).
 
-    ``products`` (b, m, n), ``norms`` (b, n).  Self is excluded by identity.  ``twins`` (m,) names the training
-    image that equals image j everywhere (or -1): it comes first among equals.
+    ``products`` (b, m, n), ``norms`` (b, n), ``out`` (b, m, k).  Self is excluded by identity.  ``twins`` (m,) names
+    the training image that equals image j everywhere (or -1): it comes first among equals.
     """
     b, m, n = products.shape
-    out = np.empty((b, m, k), np.int64)
     distance = np.empty(n)
-    best = np.empty(k)
+    best = np.empty(out.shape[2])
     for i in range(b):
         for j in range(m):
             for r in range(n):
@@ -166,7 +163,6 @@ def nearest(products, norms, k, twins, exclude_self):
             if twins[j] >= 0:
                 distance[twins[j]] = -np.inf
             _smallest(distance, best, out[i, j])
-    return out
 
 
 @jit()
@@ -192,10 +188,9 @@ def _smallest(distance, best, index):
 
 
 @jit()
-def take_local(gram, neighbors):
+def take_local(gram, neighbors, out):
     """K (b, m, k, k): the parts of the Gram matrices (b, n, n) over each image's neighbours."""
     b, m, k = neighbors.shape
-    out = np.empty((b, m, k, k))
     for i in range(b):
         for j in range(m):
             for r in range(k):
@@ -204,19 +199,35 @@ def take_local(gram, neighbors):
                     value = gram[i, row, neighbors[i, j, s]]
                     out[i, j, r, s] = value
                     out[i, j, s, r] = value
-    return out
 
 
 @jit()
-def take(products, neighbors):
+def take(products, neighbors, out):
     """kv (b, m, k): the products (b, m, n) with each image's neighbours."""
     b, m, k = neighbors.shape
-    out = np.empty((b, m, k))
     for i in range(b):
         for j in range(m):
             for r in range(k):
                 out[i, j, r] = products[i, j, neighbors[i, j, r]]
-    return out
+
+
+@jit()
+def training_problems(products, q, factor, sums, luminance, neighbors, K, kv, norms):
+    """All of the above for the training images, from the products (b, n, n) of their blocks as they are.
+
+    One block position after the other, so that its Gram matrix is used while it is in cache.
+    """
+    b, n, _ = products.shape
+    gram = np.empty((1, n, n))
+    twins = np.full(n, -1)
+    for i in range(b):
+        one = slice(i, i + 1)
+        centred(products[one], q, factor, sums[one], sums[one], luminance[one], luminance[one], gram)
+        for j in range(n):
+            norms[i, j] = gram[0, j, j]
+        nearest(gram, norms[one], twins, True, neighbors[one])
+        take_local(gram, neighbors[one], K[one])
+        take(gram, neighbors[one], kv[one])
 
 
 # --------------------------------------------------------------------------------------- what weights make

@@ -109,6 +109,21 @@ def training_gram(blocks: Blocks, kernel: Kernel) -> tuple[Array, GramStatistics
     return _double_centred(values, means, means, grand), GramStatistics(norms, means, grand)
 
 
+def linear_problems(blocks: Blocks, k: int) -> tuple[Array, Array, Array, Array]:
+    """Neighbours (b, n, k) of the training images and their local problems K, kv, a, for NumPy and the linear kernel.
+
+    The same as :func:`training_gram`, ``training_neighbors`` and :func:`take_local` in one pass over the blocks.
+    """
+    from . import _numba_gram
+
+    products = _products(blocks, blocks)
+    b, n, _ = products.shape
+    neighbors = np.empty((b, n, k), np.int64)
+    K, kv, norms = np.empty((b, n, k, k)), np.empty((b, n, k)), np.empty((b, n))
+    _numba_gram.training_problems(products, *blocks.factors(), blocks.sums, _light(blocks), neighbors, K, kv, norms)
+    return neighbors, K, kv, norms
+
+
 def new_gram(
     new: Blocks, training: Blocks, kernel: Kernel, statistics: GramStatistics | None
 ) -> tuple[Array, Array, Array]:
@@ -151,7 +166,9 @@ def take_local(gram: Array, neighbors: Array) -> Array:
     if uses_numba(gram):
         from . import _numba_gram
 
-        return _numba_gram.take_local(gram, neighbors)
+        K = np.empty((*neighbors.shape, neighbors.shape[-1]))
+        _numba_gram.take_local(gram, neighbors, K)
+        return K
     xp = namespace(gram)
     b, m, k = neighbors.shape
     n = gram.shape[-1]
@@ -221,7 +238,9 @@ def _centred_products(a: Blocks, b: Blocks) -> Array:
     if uses_numba(products):
         from . import _numba_gram
 
-        return _numba_gram.centred(products, *b.factors(), a.sums, b.sums, _light(a), _light(b))
+        gram = np.empty(products.shape)
+        _numba_gram.centred(products, *b.factors(), a.sums, b.sums, _light(a), _light(b), gram)
+        return gram
     gram = b.centre_products(_doubled(products), a.sums[:, :, None], b.sums[:, None, :])
     if a.luminance is not None and b.luminance is not None:
         gram = gram + a.luminance[:, :, None] * b.luminance[:, None, :]

@@ -30,7 +30,9 @@ def _nearest(products: Array, norms: Array, k: int, twins: np.ndarray, exclude_s
     if uses_numba(products):
         from ._numba_gram import nearest
 
-        return nearest(products, np.ascontiguousarray(norms), k, twins, exclude_self)
+        out = np.empty((*products.shape[:2], k), np.int64)
+        nearest(products, np.ascontiguousarray(norms), twins, exclude_self, out)
+        return out
     xp = namespace(products)
     distance = norms[:, None, :] - 2 * products
     index = xp.arange(products.shape[-1], device=device_of(products))

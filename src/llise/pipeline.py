@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from tqdm import tqdm
 
 from ._backend import like, namespace, to_numpy, uses_numba
 from ._tasks import task
-from .blocks import BlockGrid, prepare
+from .blocks import BlockGrid, Blocks, prepare
 from .embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
-from .gram import GramStatistics, Kernel, local_gram, new_gram, take_local, training_gram
+from .gram import GramStatistics, Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
 from .neighbors import new_neighbors, training_neighbors
 from .objectives import reconstruction_value, ssim_constant
 from .solvers import ADMM, embedding_start, weight_start
@@ -28,6 +29,7 @@ from .weights import admm_weights, exact_weights, semidefinite
 
 Array = Any
 BATCH = 16  # blocks whose Gram matrices are held at once: they stay in cache
+KEPT = 2**24  # bytes, more than any array of a batch
 SAME = 1e-12  # squared distance, against the block's scale, below which two blocks are equal
 
 
@@ -98,6 +100,7 @@ class Fitted:
 
 def fit_chunk(slab: Array, grid: BlockGrid, first: int, settings: Settings, keep_weights: bool = True) -> Fitted:
     """Images' slab (n, rows, w) -> everything fitted on its blocks; ``first`` is the first block's position."""
+    _keep_memory()
     raw = grid.cut(slab)
     batches = _batches(raw.shape[0], BATCH if uses_numba(raw) else raw.shape[0])
     parts = (_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches)
@@ -110,10 +113,7 @@ def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -
     n, k, p, c = raw.shape[1], settings.n_neighbors, settings.n_components, settings.c
     xp = namespace(raw)
 
-    gram, statistics = training_gram(blocks, settings.kernel)
-    neighbors = training_neighbors(gram, k)
-    norms = xp.linalg.diagonal(gram)
-    K, kv = take_local(gram, neighbors), xp.take_along_axis(gram, neighbors, axis=-1)
+    neighbors, K, kv, norms, statistics = _training_problems(blocks, settings.kernel, k)
     if settings.needs_semidefinite:
         K, kv, norms = semidefinite(K, kv, norms)
     if settings.admm is None:
@@ -129,10 +129,24 @@ def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -
     return _fitted(embedding, weights, neighbors, statistics, level, to_numpy(error), keep_weights, n)
 
 
+def _training_problems(
+    blocks: Blocks, kernel: Kernel, k: int
+) -> tuple[Array, Array, Array, Array, GramStatistics | None]:
+    """Neighbours and local problems K, kv, a of the training images, and the kernel's statistics."""
+    if kernel.is_linear and uses_numba(blocks.values):
+        return *linear_problems(blocks, k), None
+    gram, statistics = training_gram(blocks, kernel)
+    neighbors = training_neighbors(gram, k)
+    xp = namespace(gram)
+    kv = xp.take_along_axis(gram, neighbors, axis=-1)
+    return neighbors, take_local(gram, neighbors), kv, xp.linalg.diagonal(gram), statistics
+
+
 def transform_chunk(
     new_slab: Array, slab: Array, twins: np.ndarray, grid: BlockGrid, first: int, fitted: Fitted, settings: Settings
 ) -> tuple[Array, Array]:
     """Coordinates (b, m, p) of new images' blocks, and how badly their neighbours reconstruct them (b, m)."""
+    _keep_memory()
     raw, raw_new = grid.cut(slab), grid.cut(new_slab)
     parts = [
         _transform_batch(raw_new[part], raw[part], twins, first + part.start, fitted[part], settings)
@@ -213,6 +227,16 @@ def _fitted(
         violation=embedding.violation,
         history=embedding.history,
     )
+
+
+@cache
+def _keep_memory() -> None:
+    """Let the memory that a batch gives back stay with the process for the next one.
+
+    glibc returns it to the system when there is more than twice the largest array freed so far; taken again, it costs
+    a page fault every 4 kB, some 30 a block.  So one large array is freed, once, that was never written to.
+    """
+    np.empty(KEPT, np.uint8)
 
 
 def _batches(b: int, size: int) -> list[slice]:
