@@ -6,6 +6,7 @@ steps only, since batched eigensolvers are slow on GPUs or fail there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,25 +39,35 @@ def affine_weights(K: Array, kv: Array, a: Array, c: float, ridge: float, out: A
 
 
 def sphere_weights(K: Array, kv: Array, a: Array, c: float, out: Array) -> None:
-    """Global optimum of the sphere problem (eq. 15-19) from the non-zero eigenvalues of K and their vectors.
-
-    Problems are the last axis, and those of like rank are solved together.
-    """
+    """Global optimum of the sphere problem (eq. 15-19) from the non-zero eigenvalues of K and their vectors."""
     xp = namespace(kv)
-    k = kv.shape[-1]
+    d, U, order = _eigen(K)
+    a = xp.maximum(xp.take(a, order), xp.zeros_like(a))
+    w = _sphere_from_eigen(d, U, xp.take(kv, order, axis=0).T, a, c)
+    put_rows(out, order, w.T)
+
+
+def _eigen(K: Array) -> tuple[Array, Array, Array]:
+    """Eigenvalues (k, problems) and vectors (k, k, problems) of K (problems, k, k), in another order of problems.
+
+    Problems of like rank are rotated together; the vectors of zero eigenvalues are zeros.
+    """
+    xp = namespace(K)
+    k = K.shape[-1]
     factor, ranks = _pivoted_cholesky(xp.permute_dims(K, (1, 2, 0)) + 0.0)
-    if k % 2:  # rotations are made in pairs
-        factor.append(xp.zeros_like(factor[0]))
-    kv, a = kv.T, xp.maximum(a, xp.zeros_like(a))
-    for size in range(2, k + 2, 2):
+    factor += [xp.zeros_like(factor[0])] * (k % 2)
+    parts, order = [], []
+    for size in range(2, k + 2, 2):  # rotations are made in pairs
         members = xp.nonzero((ranks <= size) & (ranks > (size - 2 if size > 2 else -1)))[0]
-        if members.shape[0] == 0:
-            continue
-        X = xp.stack([xp.take(column, members, axis=-1) for column in factor[:size]])
-        d, U = _one_sided_jacobi(X)
-        columns = min(size, k)
-        w = _sphere_from_eigen(d[:columns, :], U[:columns, ...], xp.take(kv, members, axis=-1), xp.take(a, members), c)
-        put_rows(out, members, w.T)
+        if members.shape[0] > 0:
+            X = xp.stack([xp.take(column, members, axis=-1) for column in factor[:size]])
+            for done, here in _one_sided_jacobi(X):
+                done = done if size <= k else done[:k, ...]
+                parts.append(xp.concat([done] + [xp.zeros_like(done[:1, ...])] * (k - done.shape[0]), axis=0))
+                order.append(xp.take(members, here))
+    X = xp.concat(parts, axis=-1)
+    d = xp.sum(X * X, axis=1)
+    return d, X / (xp.sqrt(d) + 1e-300)[:, None, :], xp.concat(order)
 
 
 def _pivoted_cholesky(K: Array) -> tuple[list[Array], Array]:
@@ -87,29 +98,23 @@ def _pivoted_cholesky(K: Array) -> tuple[list[Array], Array]:
     return columns, ranks
 
 
-def _one_sided_jacobi(X: Array) -> tuple[Array, Array]:
+def _one_sided_jacobi(X: Array) -> Iterator[tuple[Array, Array]]:
     """Rotate the columns of X (columns, k, problems) until they are orthogonal: then X X' = U diag(d) U'.
 
-    Problems that are done are put aside whenever they are the greater part.
+    Problems are handed out with their places, those that are done whenever they are the greater part.
     """
     xp = namespace(X)
-    places = np.arange(X.shape[-1])
-    parts, order = [], []
-    for sweep in range(SWEEPS):
+    places = xp.arange(X.shape[-1], device=device_of(X))
+    for _ in range(SWEEPS):
         X, skew = _one_sided_sweep(X)
         done = to_numpy(skew <= LAST)
-        if done.all() or sweep == SWEEPS - 1:
+        if done.all():
             break
         if 2 * done.sum() >= done.size:
-            parts.append(xp.take(X, like(X, np.flatnonzero(done)), axis=-1))
-            order.append(places[done])
-            X = xp.take(X, like(X, np.flatnonzero(~done)), axis=-1)
-            places = places[~done]
-    if parts:
-        back = np.argsort(np.concatenate([*order, places]))
-        X = xp.take(xp.concat([*parts, X], axis=-1), like(X, back), axis=-1)
-    d = xp.sum(X * X, axis=1)
-    return d, X / (xp.sqrt(d) + 1e-300)[:, None, :]
+            here, rest = (like(X, np.flatnonzero(which)) for which in (done, ~done))
+            yield xp.take(X, here, axis=-1), xp.take(places, here)
+            X, places = xp.take(X, rest, axis=-1), xp.take(places, rest)
+    yield X, places
 
 
 def _one_sided_sweep(X: Array) -> tuple[Array, Array]:
@@ -117,26 +122,26 @@ def _one_sided_sweep(X: Array) -> tuple[Array, Array]:
     xp = namespace(X)
     half = X.shape[0] // 2
     squares = xp.sum(X * X, axis=1)
-    worst = xp.zeros_like(squares[0, :])
+    inners, products = [], []
     for _ in range(2 * half - 1):
         x, y, dx, dy = X[:half, ...], X[half:, ...], squares[:half, :], squares[half:, :]
         inner = xp.sum(x * y, axis=1)
-        worst = xp.maximum(worst, xp.max(inner * inner / (dx * dy + 1e-300), axis=0))
         tangent, cosine, sine = _rotations(inner, dy - dx)
-        change = tangent * inner
-        squares = _seated(dx - change, dy + change)
+        inners.append(inner)
+        products.append(dx * dy)
+        squares = _seated(add_product(dx, tangent, inner, -1), add_product(dy, tangent, inner))
         X = _seated(*rotate(x, y, cosine[:, None, :], sine[:, None, :]))
-    return X, worst
+    skew = xp.concat(inners) ** 2 / (xp.concat(products) + 1e-300)
+    return X, xp.max(skew, axis=0)
 
 
 def _sphere_from_eigen(d: Array, U: Array, kv: Array, a: Array, c: float) -> Array:
-    """Optimal weights (k, problems) from eigenvalues d (columns, problems) and vectors U (columns, k, problems).
+    """Optimal weights (k, problems) from eigenvalues d (k, problems) and vectors U (k, k, problems) or zeros.
 
     One more coordinate stands for the part of kv outside the range of K, an eigenvector of the eigenvalue zero.
     """
     xp = namespace(d)
-    columns, k, _ = U.shape
-    least = xp.min(d, axis=0) if columns == k else xp.zeros_like(a)
+    least = xp.min(d, axis=0)
     scale = a + c + xp.max(d, axis=0)
     g = xp.sum(U * kv[None, ...], axis=1)
     outside = kv - _combined(U, g)
@@ -157,7 +162,7 @@ def _sphere_from_eigen(d: Array, U: Array, kv: Array, a: Array, c: float) -> Arr
 
 
 def _combined(U: Array, coordinates: Array) -> Array:
-    """Sums (k, problems) of the vectors U (columns, k, problems) times their coordinates (columns, problems)."""
+    """Sums (k, problems) of the vectors U (k, k, problems) times their coordinates (k, problems)."""
     w = coordinates[0, :] * U[0, ...]
     for i in range(1, U.shape[0]):
         w = add_product(w, coordinates[i, :], U[i, ...])
@@ -200,7 +205,7 @@ def _secular(d: Array, gap: Array, g: Array, short: Array, least: Array, a: Arra
 def _fill_null_space(U: Array, w: Array) -> Array:
     """Hard case: the missing length, first towards a sum of one, the rest towards the nearest neighbour (eq. 19).
 
-    The vectors U (columns, k, problems) span what is not N, and some are zero.
+    The vectors U (k, k, problems) span what is not N, and some are zero.
     """
     xp = namespace(w)
     zero = xp.zeros_like(w[0, :])
@@ -292,9 +297,9 @@ def _sweep(A: Array, V: Array) -> tuple[Array, Array]:
 def _rotations(inner: Array, gap: Array) -> tuple[Array, Array, Array]:
     """Tangents, cosines and sines of the rotations that make [[x, inner], [inner, x + gap]] diagonal."""
     xp = namespace(inner)
-    tangent = 2 * inner / (xp.abs(gap) + xp.sqrt(gap * gap + 4 * inner * inner) + 1e-300)
-    tangent = xp.where(gap >= 0, tangent, -tangent)
-    cosine = 1 / xp.sqrt(1 + tangent * tangent)
+    twice = 2 * inner
+    tangent = twice / (gap + xp.copysign(xp.hypot(gap, twice) + 1e-300, gap))
+    cosine = 1 / xp.sqrt(tangent * tangent + 1)
     return tangent, cosine, tangent * cosine
 
 
