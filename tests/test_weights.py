@@ -3,7 +3,7 @@
 import numpy as np
 import oracle
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from problems import (
     KERNELS,
@@ -19,6 +19,8 @@ from problems import (
 from scipy.optimize import check_grad
 from sklearn.manifold._locally_linear import barycenter_weights
 
+from llise import _array_weights, _numba_weights
+from llise._backend import to_numpy
 from llise.gram import Kernel
 from llise.objectives import reconstruction_gradient, reconstruction_value, ssim_distance
 from llise.weights import RIDGE, exact_weights, semidefinite
@@ -178,6 +180,96 @@ def test_weights_of_a_problem_do_not_depend_on_its_company():
         values = [reconstruction_value(w, K, kv, a, C) for w in (together, alone)]
         np.testing.assert_allclose(*values, atol=1e-13)
         np.testing.assert_allclose(together, alone, atol=1e-9)
+
+
+# ------------------------------------------------------------------------- eigenvectors of non-zero eigenvalues
+
+
+def compiled_eigen(K):
+    """d (problems, k) and U (problems, k, k), vectors in rows, of one lane a problem; zeros beyond the rank."""
+    problems, k, _ = K.shape
+    factors = np.zeros_like(K)
+    ranks = [_numba_weights._pivoted_cholesky(K, j, factors, np.empty(k)) for j in range(problems)]
+    for factor, rank in zip(factors, ranks):
+        factor[rank:] = 0
+    X = np.ascontiguousarray(factors.transpose(1, 2, 0))
+    d = np.zeros((k, problems))
+    _numba_weights._one_sided_jacobi(X, max(ranks), d)
+    return d.T, X.transpose(2, 0, 1)
+
+
+def array_eigen(K):
+    """The same by the array namespace."""
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    d, U, order = map(to_numpy, _array_weights._eigen(strict.asarray(K)))
+    back = np.argsort(order)
+    return d.T[back], U.transpose(2, 0, 1)[back]
+
+
+EIGEN = pytest.mark.parametrize("eigen", [compiled_eigen, array_eigen])
+
+
+def assert_eigen(K, d, U, rank):
+    """K = U' diag(d) U, with as many orthonormal rows in U as K has non-zero eigenvalues, and zeros."""
+    size = np.linalg.norm(K, 2)
+    np.testing.assert_allclose(U.T @ np.diag(d) @ U, K, atol=1e-13 * size)
+    np.testing.assert_allclose(np.sort(d), np.linalg.eigvalsh(K), atol=1e-13 * size)
+    assert np.count_nonzero(d) == rank
+    np.testing.assert_allclose(U @ U.T, np.diag(np.where(d > 0, 1.0, 0.0)), atol=1e-13)
+
+
+@EIGEN
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 11), st.integers(1, 12), st.integers(-4, 3))
+def test_factor_and_rotations_give_the_eigenvectors_whatever_the_rank_and_scale(eigen, seed, k, rank, power):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((3, k, rank)) * 10.0 ** rng.uniform(-2, 0, rank) * 10.0**power
+    X[1, rng.random(k) < 0.3] = 0
+    X[2] = X[2, rng.integers(0, k, k)]  # duplicates
+    K = X @ X.transpose(0, 2, 1)
+    ranks = np.linalg.matrix_rank(X, tol=1e-6 * 10.0**power)
+    assume((ranks == np.linalg.matrix_rank(X, tol=1e-4 * 10.0**power)).all())  # no doubt about it
+    for problem, d, U, expected in zip(K, *eigen(K), ranks):
+        assert_eigen(problem, d, U, expected)
+
+
+@EIGEN
+def test_plain_matrices_have_their_eigenvectors(eigen):
+    k = 5
+    plain = [np.zeros((k, k)), np.eye(k), np.ones((k, k)), np.diag([3.0, 0, 1e-7, 2, 0])]
+    for K, d, U, rank in zip(plain, *eigen(np.array(plain)), [0, 5, 1, 3]):
+        assert_eigen(K, d, U, rank)
+    d, U = eigen(np.full((1, 1, 1), 4.0))
+    assert d.item() == pytest.approx(4)
+    assert abs(U.item()) == pytest.approx(1)
+
+
+@EIGEN
+def test_small_eigenvalues_of_a_graded_matrix_have_small_relative_errors(eigen):
+    """D L L' D with D powers of 16 and L of ones: no rounding in K, whose determinant is that of D D."""
+    scales = 16.0 ** -np.array([3, 5, 1, 0, 4, 2])
+    K = scales[:, None] * (np.tri(6) @ np.tri(6).T) * scales
+    determinant = np.prod(scales**2)
+    assert np.prod(eigen(K[None])[0][0]) / determinant == pytest.approx(1, abs=1e-13)
+    assert np.prod(np.linalg.eigvalsh(K)) / determinant != pytest.approx(1, abs=1e-7)  # errors of K's norm
+
+
+@pytest.mark.parametrize("spectrum", [[1, 1, 2, 3, 4, 5], [0, 0, 0, 1, 2, 3], [0, 0, 0, 0, 0, 0]])
+@pytest.mark.parametrize("outside", [0.0, 1e-9, 1e-3, 3.0])
+def test_sphere_weights_are_optimal_whether_or_not_kv_reaches_the_least_eigenvalues(spectrum, outside):
+    """The hard case and its neighbourhood, for the least eigenvalue zero and not."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        Q, _ = np.linalg.qr(rng.standard_normal((6, 6)))
+        K = (Q * spectrum) @ Q.T
+        K = (K + K.T) / 2
+        kv = Q @ (rng.uniform(0, 3, 6) * np.where(np.array(spectrum) > min(spectrum), 1.0, outside))
+        problem = K, kv, 2.0
+        best = projected_gradient(problem, starts_for(6, rng))
+        assert value(solve(problem), problem) <= best + 1e-8
+        strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+        other = exact_weights(*(strict.asarray(np.asarray(v)[None]) for v in problem), C, "sphere")
+        assert value(to_numpy(other)[0], problem) <= best + 1e-8
 
 
 # ------------------------------------------------------------------------------------------------------ affine sum
