@@ -77,8 +77,8 @@ def _sum(x):
 @jit(fastmath=FAST)
 def _dot(x, y):
     """x'y in the type of the blocks: in float32 there are only integers, whose sums are exact."""
-    total = x[0] * y[0]
-    for t in range(1, x.size):
+    total = x.dtype.type(0)
+    for t in range(x.size):
         total += x[t] * y[t]
     return total
 
@@ -167,15 +167,13 @@ def nearest(products, norms, twins, exclude_self, out):
 
 @jit()
 def _smallest(distance, best, index):
-    """Indices of the k smallest values in ascending order by insertion; equal values keep their order."""
+    """Indices of the k smallest finite values in ascending order by insertion; equal values keep their order."""
     k = best.size
-    best[:] = np.inf
     filled = 0
+    worst = np.inf
     for r in range(distance.size):
         value = distance[r]
-        if filled == k and not value < best[k - 1]:
-            continue
-        if value == np.inf:
+        if not value < worst:
             continue
         slot = min(filled, k - 1)
         while slot > 0 and best[slot - 1] > value:
@@ -184,7 +182,9 @@ def _smallest(distance, best, index):
             slot -= 1
         best[slot] = value
         index[slot] = r
-        filled = min(filled + 1, k)
+        filled += 1
+        if filled >= k:
+            worst = best[k - 1]
 
 
 @jit()

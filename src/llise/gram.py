@@ -118,7 +118,7 @@ def linear_problems(blocks: Blocks, k: int) -> tuple[Array, Array, Array, Array]
 
     products = _products(blocks, blocks)
     b, n, _ = products.shape
-    neighbors = np.empty((b, n, k), np.int64)
+    neighbors = np.zeros((b, n, k), np.int64)
     K, kv, norms = np.empty((b, n, k, k)), np.empty((b, n, k)), np.empty((b, n))
     _numba_gram.training_problems(products, *blocks.factors(), blocks.sums, _light(blocks), neighbors, K, kv, norms)
     return neighbors, K, kv, norms

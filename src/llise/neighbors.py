@@ -30,7 +30,7 @@ def _nearest(products: Array, norms: Array, k: int, twins: np.ndarray, exclude_s
     if uses_numba(products):
         from ._numba_gram import nearest
 
-        out = np.empty((*products.shape[:2], k), np.int64)
+        out = np.zeros((*products.shape[:2], k), np.int64)
         nearest(products, np.ascontiguousarray(norms), twins, exclude_self, out)
         return out
     xp = namespace(products)
