@@ -11,13 +11,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, cpu_count, delayed
 
 from . import _numba_embedding as compiled
 from ._array_weights import _jacobi
-from ._backend import cholesky, device_of, like, namespace, put_rows, to_numpy, too_few_for_device, triangular_inverse
+from ._backend import (
+    add_product,
+    cholesky,
+    device_of,
+    is_torch,
+    like,
+    namespace,
+    put_rows,
+    to_numpy,
+    too_few_for_device,
+    triangular_inverse,
+)
 from ._numba_embedding import DAMPING, MAX_PRODUCTS, START_ROUNDS, STIFFNESS
 
 Array = Any
+ABREAST = 4  # step lengths that a line search tries at once
+HALVINGS = 29  # of a step, at the most
 
 
 @dataclass
@@ -47,6 +61,12 @@ class _Blocks:
         take = lambda v: namespace(v).take(v, index, axis=0)
         values = (take(v) for v in (self.SY, self.AY, self.alpha, self.beta, self.value))
         return _Blocks(take(self.S), take(self.Y), self.c, *values)
+
+    def put(self, rows: np.ndarray, other: _Blocks, picks: np.ndarray) -> None:
+        """Take over the blocks ``picks`` of ``other`` as ``rows``."""
+        fresh = other.only(like(self.Y, picks))
+        for name in ("Y", "SY", "AY", "alpha", "beta", "value"):
+            put_rows(getattr(self, name), rows, getattr(fresh, name))
 
     def adjoint(self, V: Array) -> Array:
         """S' V."""
@@ -80,10 +100,10 @@ class _Hessian:
         xp = namespace(G)
         self.at, self.p = at, G.shape[-1]
         self.tangent = _Tangent(at.Y)
-        self.inverse = 1 / at.beta
-        self.tau = at.alpha * self.inverse**2
+        self.weight = 2 / at.beta
+        self.tau = 2 * at.alpha / at.beta**2
         self.both = xp.concat([at.Y, at.SY], axis=-1)
-        self.residual = at.AY * self.inverse
+        self.residual = at.AY / at.beta
         curvature = xp.matmul(xp.matrix_transpose(at.Y), G) / G.shape[-2]
         self.curvature = 0.5 * (curvature + xp.matrix_transpose(curvature))
 
@@ -91,12 +111,14 @@ class _Hessian:
         xp = namespace(U)
         SU = xp.matmul(self.at.S, U)
         AU, both = U - SU, xp.concat([U, SU], axis=-1)
-        da = self.inverse * xp.sum(self.residual * AU, axis=-1)[..., None]  # derivatives of alpha/2, beta/2, over beta
-        db = self.inverse * xp.sum(self.both * both, axis=-1)[..., None]
-        turned = self.tau * both + (2 * da - 4 * self.tau * db) * self.both
-        v = self.inverse * AU - (2 * db) * self.residual
+        # derivatives of alpha and of log beta, and from them of 2 tau
+        alpha = 2 * self.weight * xp.sum(self.residual * AU, axis=-1)[..., None]
+        slope = 2 * self.weight * xp.sum(self.both * both, axis=-1)[..., None]
+        bend = add_product(alpha, self.tau, slope, -1)
+        turned = add_product(self.tau * both, bend, self.both)
+        v = add_product(self.weight * AU, slope, self.residual, -1)
         H = v - turned[..., : self.p] - self.at.adjoint(v + turned[..., self.p :])
-        return self.tangent.project(2 * H - xp.matmul(U, self.curvature))
+        return self.tangent.project(H - xp.matmul(U, self.curvature))
 
 
 class _Tangent:
@@ -212,56 +234,54 @@ def _spectral_start(S: Array, Y: Array, rounds: int) -> Array:
     return Y
 
 
-class _Preconditioner:
-    """M^-1 made tangent: Z = M^-1 (R - B lambda) with B'Z = 0 (eq. 34)."""
-
-    def __init__(self, inverse: Array, tangent: _Tangent) -> None:
-        xp = namespace(inverse)
-        self.inverse, self.tangent = inverse, tangent
-        MB = xp.matmul(inverse, tangent.B)
-        inner = xp.matmul(tangent.Bt, MB)
-        L = triangular_inverse(cholesky(0.5 * (inner + xp.matrix_transpose(inner))))
-        self.correction = xp.matmul(MB, xp.matmul(xp.matrix_transpose(L), L))
-
-    def __call__(self, R: Array) -> Array:
-        xp = namespace(R)
-        Z = xp.matmul(self.inverse, R)
-        return self.tangent.project(Z - xp.matmul(self.correction, xp.matmul(self.tangent.Bt, Z)))
+def _tangent_inverse(inverse: Array, tangent: _Tangent) -> Array:
+    """The matrix of M^-1 made tangent: R -> M^-1 (R - B lambda) with B'M^-1 (R - B lambda) = 0 (eq. 34)."""
+    xp = namespace(inverse)
+    MB = xp.matmul(inverse, tangent.B)
+    inner = xp.matmul(tangent.Bt, MB)
+    L = triangular_inverse(cholesky(0.5 * (inner + xp.matrix_transpose(inner))))
+    part = xp.matmul(MB, xp.matrix_transpose(L)) / float(np.sqrt(inverse.shape[-1]))
+    return inverse - xp.matmul(part, xp.matrix_transpose(part))
 
 
-def _newton_step(hessian: _Hessian, R: Array, inverse: Array, forcing: Array) -> tuple[Array, Array]:
+def _newton_step(hessian: _Hessian, R: Array, inverse: Array, forcing: Array) -> tuple[Array, np.ndarray]:
     """Truncated conjugate gradients on Hess[U] = -grad in the tangent space (eq. 35), and Hessian products."""
     xp = namespace(R)
     n, p = R.shape[-2:]
-    precondition = _Preconditioner(inverse, hessian.tangent)
+    tangent = hessian.tangent
+    inverse = _tangent_inverse(inverse, tangent)
     U = xp.zeros_like(R)
     residual = R
     goal = forcing * _norm(R)
-    Z = precondition(residual)
+    Z = tangent.project(xp.matmul(inverse, residual))
     D = -Z
     rz = _inner(residual, Z)
     live = xp.ones_like(rz) > 0
-    products = xp.zeros_like(rz)
+    products = np.ones(R.shape[0])
     for _ in range(MAX_PRODUCTS):
-        products = products + xp.astype(live, products.dtype)
         H = hessian(D)
         curvature = _inner(D, H)
         bends = curvature > 0
-        step = xp.where(bends, rz / xp.where(bends, curvature, 1.0), xp.sqrt(n * p / _inner(D, D)))
-        U = U + _wide(xp.where(live, step, 0.0)) * D
-        residual = residual + _wide(xp.where(live & bends, step, 0.0)) * H
+        step = xp.where(bends, rz / xp.where(bends, curvature, 1.0), float(np.sqrt(n * p)) / _norm(D))
+        U = add_product(U, _wide(xp.where(live, step, 0.0)), D)
+        residual = add_product(residual, _wide(xp.where(live & bends, step, 0.0)), H)
         live = live & bends & (_norm(residual) > goal)
-        if not bool(xp.any(live)):
+        going = to_numpy(live)
+        if not going.any():
             break
-        Z = precondition(residual)
+        products += going
+        Z = tangent.project(xp.matmul(inverse, residual))
         fresh = _inner(residual, Z)
-        D = -Z + _wide(fresh / xp.where(rz == 0, 1.0, rz)) * D
+        D = add_product(-Z, _wide(fresh / xp.where(rz == 0, 1.0, rz)), D)
         rz = fresh
-    return U, products
+    return U, np.minimum(products, MAX_PRODUCTS)
 
 
-def _line_search(at: _Blocks, U: Array, R: Array) -> tuple[_Blocks, Array]:
-    """Backtracking along U; a block that finds no decrease stays, and the second result is False for it."""
+def _line_search(at: _Blocks, U: Array, R: Array) -> tuple[_Blocks, np.ndarray]:
+    """Backtracking along U; a block that finds no decrease stays, and the second result is False for it.
+
+    Most blocks take the whole step.  The others try halvings of it, ``ABREAST`` at a time.
+    """
     xp = namespace(U)
     n, p = U.shape[-2:]
     descent = _inner(R, U)
@@ -270,22 +290,31 @@ def _line_search(at: _Blocks, U: Array, R: Array) -> tuple[_Blocks, Array]:
     length = _norm(U)
     step = xp.where(length > 0, xp.minimum(xp.ones_like(length), float(np.sqrt(n * p)) / length), 0.0)
     noise = 1e-15 * xp.sqrt(n * at.value) + 1e-14 * at.value
-    best, moved = at, xp.zeros_like(step) > 0
-    for _ in range(30):
-        trial = at.move(_retract(at.Y + _wide(step) * U))
-        good = ~moved & (trial.value <= at.value + 1e-4 * step * descent + noise)
-        best = _choose(good, trial, best)
-        moved = moved | good
-        if bool(xp.all(moved)):
+    best = at.move(_retract(add_product(at.Y, _wide(step), U)))
+    good = best.value <= at.value + 1e-4 * step * descent + noise
+    moved = to_numpy(good) + False
+    if moved.all():
+        return best, moved
+    best = _choose(good, best, at)
+    for first in range(1, HALVINGS, ABREAST):
+        few = np.flatnonzero(~moved)
+        if not few.size:
             break
-        step = 0.5 * step
+        index = like(U, np.repeat(few, ABREAST))
+        start, halved = at.only(index), xp.take(step, index, axis=0)
+        halved = halved * like(U, np.tile(0.5 ** np.arange(first, first + ABREAST), few.size))
+        trial = start.move(_retract(add_product(start.Y, _wide(halved), xp.take(U, index, axis=0))))
+        allowed = start.value + 1e-4 * halved * xp.take(descent, index, axis=0) + xp.take(noise, index, axis=0)
+        good = to_numpy(trial.value <= allowed).reshape(-1, ABREAST)
+        found = good.any(axis=1)
+        longest = (np.arange(few.size) * ABREAST + good.argmax(axis=1))[found]
+        best.put(few[found], trial, longest)
+        moved[few[found]] = True
     return best, moved
 
 
 def _choose(which: Array, a: _Blocks, b: _Blocks) -> _Blocks:
     xp = namespace(a.Y)
-    if bool(xp.all(which)):
-        return a
     pairs = (a.Y, b.Y), (a.SY, b.SY), (a.AY, b.AY), (a.alpha, b.alpha), (a.beta, b.beta)
     Y, SY, AY, alpha, beta = (xp.where(_wide(which), x, y) for x, y in pairs)
     return _Blocks(a.S, Y, a.c, SY, AY, alpha, beta, xp.where(which, a.value, b.value))
@@ -307,7 +336,7 @@ def exact_embedding(
     b = weights.shape[0]
     S = _dense(weights, neighbors)
     at = _Blocks(S, start, c).move(_spectral_start(S, start, START_ROUNDS))
-    active, inverse = np.arange(b), None
+    active, inverse = np.arange(b), S  # (no inverse yet)
     products = np.zeros(b)
     for iteration in range(max_iter + 1):
         G = at.gradient()
@@ -320,18 +349,20 @@ def exact_embedding(
         _finish(at, active, relative, ~going, out, results)
         if not going.any():
             break
-        keep = like(weights, np.flatnonzero(going))
-        at, active = at.only(keep), active[going]
-        if too_few_for_device(weights, active.size, b):
+        if not going.all():
+            keep = like(weights, np.flatnonzero(going))
+            at, active = at.only(keep), active[going]
+            G, R, relative, inverse = (xp.take(v, keep, axis=0) for v in (G, R, relative, inverse))
+        if too_few_for_device(weights, active.size):
             products[active] += _finish_compiled(weights, neighbors, at, active, tol, max_iter, out, results)
             break
-        G, R, relative = (xp.take(v, keep, axis=0) for v in (G, R, relative))
-        inverse = xp.take(inverse, keep, axis=0) if iteration % 4 else _inverse(at.S, 1 / at.beta)
+        if iteration % 4 == 0:
+            inverse = _inverse(at.S, 1 / at.beta)
         forcing = xp.minimum(xp.sqrt(relative), xp.zeros_like(relative) + 0.1)
         U, taken = _newton_step(_Hessian(at, G), R, inverse, forcing)
-        products[active] += to_numpy(taken)
+        products[active] += taken
         at, moved = _line_search(at, U, R)
-        stuck = ~to_numpy(moved)
+        stuck = ~moved
         if stuck.any():  # no decrease in sight for this engine's rounding
             few = at.only(like(weights, np.flatnonzero(stuck)))
             products[active[stuck]] += _finish_compiled(
@@ -361,7 +392,16 @@ def _finish_compiled(
     few = [to_numpy(namespace(weights).take(v, index, axis=0)) for v in (weights, neighbors)]
     start = to_numpy(at.Y)
     finished, report, history = np.empty(start.shape), np.empty((active.size, 4)), np.empty((active.size, 0, 2))
-    compiled.exact_embedding(*few, at.c, start, tol, max_iter, finished, report, history)
+
+    def finish(part: slice) -> None:
+        weights, neighbors = (v[part] for v in few)
+        compiled.exact_embedding(
+            weights, neighbors, at.c, start[part], tol, max_iter, finished[part], report[part], history[part]
+        )
+
+    step = -(-active.size // cpu_count())
+    parts = (slice(first, first + step) for first in range(0, active.size, step))
+    Parallel(n_jobs=-1, prefer="threads")(delayed(finish)(part) for part in parts)
     put_rows(out, active, like(weights, finished))
     results[active] = report
     return report[:, 2]
@@ -384,8 +424,10 @@ def _dense(weights: Array, neighbors: Array) -> Array:
     """S (b, n, n) from weights and neighbours (b, n, k)."""
     xp = namespace(weights)
     b, n, k = weights.shape
-    columns = xp.arange(n, device=device_of(weights))
     S = xp.zeros_like(xp.broadcast_to(weights[..., :1], (b, n, n)))
+    if is_torch(S):
+        return S.scatter_(-1, neighbors, weights)
+    columns = xp.arange(n, device=device_of(weights))
     for r in range(k):
         S = S + xp.where(neighbors[..., r : r + 1] == columns, weights[..., r : r + 1], 0.0)
     return S

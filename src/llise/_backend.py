@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 
 Array = Any
 
@@ -115,6 +116,6 @@ def add_product(x: Array, y: Array, z: Array, sign: int = 1) -> Array:
     return x + sign * y * z
 
 
-def too_few_for_device(array: Array, blocks: int, of: int) -> bool:
-    """Whether so few blocks are left that a GPU idles: the compiled engine finishes them sooner."""
-    return is_torch(array) and array.device.type == "cuda" and 24 * blocks <= of
+def too_few_for_device(array: Array, blocks: int) -> bool:
+    """Whether so few blocks are left that a GPU idles: the CPU's cores finish them sooner."""
+    return is_torch(array) and array.device.type == "cuda" and blocks <= 64 * cpu_count()
