@@ -28,7 +28,7 @@ from .solvers import ADMM, embedding_start, weight_start
 from .weights import admm_weights, exact_weights, semidefinite
 
 Array = Any
-BATCH = 16  # blocks whose Gram matrices are held at once: they stay in cache
+BATCH = 16  # blocks that go from step to step together: few enough for the cache, enough for the calls
 KEPT = 2**24  # bytes, more than any array of a batch
 SAME = 1e-12  # squared distance, against the block's scale, below which two blocks are equal
 
