@@ -72,9 +72,10 @@ def test_products_of_floats_are_those_of_centred_blocks(q, luminance):
     np.testing.assert_allclose(norms, (x * x).sum(axis=-1), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("q", [2, 25, 64, 100])
 @pytest.mark.parametrize("luminance", [0.0, 0.7])
-def test_products_of_float_blocks_do_not_depend_on_their_company(luminance):
-    raw = np.random.default_rng(0).random((2, 23, 25))
+def test_products_of_float_blocks_do_not_depend_on_their_company(luminance, q):
+    raw = np.random.default_rng(0).random((2, 23, q))
     blocks, level = prepare(raw, 1.0, centre=True, luminance=luminance)
     gram, _ = training_gram(blocks, LINEAR)
     np.testing.assert_array_equal(gram, gram.transpose(0, 2, 1))

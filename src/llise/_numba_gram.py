@@ -62,7 +62,7 @@ def own_products(x):
         for j in range(n):
             for r in range(j + 1):
                 out[i, j, r] = _dot(x[i, j], x[i, r])
-        _mirror(out[i])
+                out[i, r, j] = out[i, j, r]
     return out
 
 
@@ -81,19 +81,6 @@ def _dot(x, y):
     for t in range(x.size):
         total += x[t] * y[t]
     return total
-
-
-@jit()
-def _mirror(gram):
-    """The upper triangle from the lower one, a few columns at a time."""
-    n = gram.shape[0]
-    for left in range(0, n, 8):
-        for j in range(left):
-            for r in range(left, min(left + 8, n)):
-                gram[j, r] = gram[r, j]
-        for r in range(left, min(left + 8, n)):
-            for j in range(left, r):
-                gram[j, r] = gram[r, j]
 
 
 @jit()
