@@ -272,6 +272,25 @@ def test_sphere_weights_are_optimal_whether_or_not_kv_reaches_the_least_eigenval
         assert value(to_numpy(other)[0], problem) <= best + 1e-8
 
 
+@pytest.mark.parametrize("small", [1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-6])
+@pytest.mark.parametrize("zeros", [0, 1, 3])
+def test_sphere_weights_are_optimal_where_the_rank_is_in_doubt(small, zeros):
+    """Kernels' eigenvalues fall into rounding without a gap."""
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        Q, _ = np.linalg.qr(rng.standard_normal((6, 6)))
+        spectrum = np.where(np.arange(6) < zeros, 0, np.geomspace(small, 1, 6))
+        K = (Q * spectrum) @ Q.T
+        K = (K + K.T) / 2
+        kv = K @ rng.standard_normal(6) * rng.choice([0.1, 1.0])
+        problem = K, kv, 0.5
+        best = projected_gradient(problem, starts_for(6, rng))
+        assert value(solve(problem), problem) <= best + 1e-8
+        other = exact_weights(*(strict.asarray(np.asarray(v)[None]) for v in problem), C, "sphere")
+        assert value(to_numpy(other)[0], problem) <= best + 1e-8
+
+
 # ------------------------------------------------------------------------------------------------------ affine sum
 
 

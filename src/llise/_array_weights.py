@@ -144,14 +144,16 @@ def _sphere_from_eigen(d: Array, U: Array, kv: Array, a: Array, c: float) -> Arr
     least = xp.min(d, axis=0)
     scale = a + c + xp.max(d, axis=0)
     g = xp.sum(U * kv[None, ...], axis=1)
-    outside = kv - _combined(U, g)
-    free = xp.sqrt(xp.sum(outside * outside, axis=0))
-    outside = outside / (free + 1e-300)
+    outside, free = _null_direction(U, kv - _combined(U, g))
+    singular, rounding = least == 0, HARD * scale
+    real = singular & (free > rounding)
     d = xp.concat([d, xp.zeros_like(a)[None, :]], axis=0)
-    g = xp.concat([g, xp.where(least > 0, 0.0, free)[None, :]], axis=0)
+    g = xp.concat([g, xp.where(singular, free, 0.0)[None, :]], axis=0)
     gap = xp.maximum(d - least, xp.zeros_like(d))
-    kept = gap > NULL * scale
-    hard = xp.sum(xp.where(kept, 0.0, g * g), axis=0) <= (HARD * scale) ** 2
+    near = gap <= NULL * scale  # these span N, unless kv has a part there: then small eigenvalues count
+    all_near = xp.sum(xp.where(near, g * g, 0.0), axis=0) <= rounding**2
+    hard = all_near | (singular & ~real)
+    kept = xp.where(all_near, ~near, gap > 0)
     g = xp.where(hard & ~kept, 0.0, g)
     pole, short = _pole(gap, g, kept, hard, a + c + least, c)
     coordinates = xp.where(short, pole, _secular(d, gap, g, short, least, a, c))
@@ -159,6 +161,15 @@ def _sphere_from_eigen(d: Array, U: Array, kv: Array, a: Array, c: float) -> Arr
     U = xp.where(kept[:-1, None, :], U, 0.0)
     w = xp.where(short, _fill_null_space(U, w), w)
     return w / xp.sqrt(xp.sum(w * w, axis=0))
+
+
+def _null_direction(U: Array, rest: Array) -> tuple[Array, Array]:
+    """Unit vectors along ``rest``, kv's part outside the range of K, and its length; projected once more (rounding)."""
+    xp = namespace(U)
+    length = xp.sqrt(xp.sum(rest * rest, axis=0))
+    rest = rest / (length + 1e-300)
+    rest = rest - _combined(U, xp.sum(U * rest[None, ...], axis=1))
+    return rest / (xp.sqrt(xp.sum(rest * rest, axis=0)) + 1e-300), length
 
 
 def _combined(U: Array, coordinates: Array) -> Array:

@@ -296,7 +296,14 @@ def _sphere_from_eigen(d, U, rank, kv, a, c, scratch, w):
     for r in range(k):
         free += w[r] * w[r]
     hard = np.sqrt(free) <= HARD * scale
-    count = kept if hard else _with_null_direction(d, U, g, rank, kv)
+    count = kept if hard else rank
+    if not hard and rank < k:
+        free = _null_direction(U, rank, kv, U[rank])
+        hard = free <= HARD * scale  # N is the null space alone: small eigenvalues count, as kv has parts there
+        if not hard:
+            d[rank] = 0.0
+            g[rank] = free
+            count += 1
     short = hard and _pole(d, g, count, least, a, c, coordinates)
     if not short:
         _secular(d, g, count, least, a, c, coordinates)
@@ -307,7 +314,7 @@ def _sphere_from_eigen(d, U, rank, kv, a, c, scratch, w):
         for r in range(k):
             w[r] += coordinates[i] * U[i, r]
     if short:
-        _fill_null_space(U, kept, w, scratch[1], scratch[2])
+        _fill_null_space(U, count, w, scratch[1], scratch[2])
     for r in range(k):
         norm += w[r] * w[r]
     norm = np.sqrt(norm)
@@ -326,22 +333,20 @@ def _exchange(d, U, g, i, j):
 
 
 @jit()
-def _with_null_direction(d, U, g, rank, kv):
-    """Add the part of kv outside the range of K as one more eigenvector, of the eigenvalue zero; returns the count."""
-    k = kv.size
-    if rank == k:
-        return k
-    square = 0.0
-    for r in range(k):
-        U[rank, r] = kv[r]
-        for i in range(rank):
-            U[rank, r] -= g[i] * U[i, r]
-        square += U[rank, r] * U[rank, r]
-    d[rank] = 0.0
-    g[rank] = np.sqrt(square)
-    for r in range(k):
-        U[rank, r] /= g[rank] + 1e-300
-    return rank + 1
+def _null_direction(U, rank, kv, x):
+    """The unit vector x along the part of kv outside the range of K; returns that part's length.
+
+    Projected twice: what is left of the first time may be rounding, which lies anywhere.
+    """
+    for r in range(kv.size):
+        x[r] = kv[r]
+    length = _project(U, rank, x)
+    for r in range(kv.size):
+        x[r] /= length + 1e-300
+    again = _project(U, rank, x)
+    for r in range(kv.size):
+        x[r] /= again + 1e-300
+    return length
 
 
 @jit(fastmath=FAST)
@@ -405,7 +410,7 @@ def _secular(d, g, count, least, a, c, coordinates):
 
 
 @jit(fastmath=FAST)
-def _fill_null_space(U, kept, w, ones, direction):
+def _fill_null_space(U, count, w, ones, direction):
     """Hard case: the missing length goes into N, where f does not see it (eq. 19).
 
     First so that the weights sum to one as nearly as they can, what is left towards the nearest neighbour that
@@ -419,7 +424,7 @@ def _fill_null_space(U, kept, w, ones, direction):
         total += w[r]
         ones[r] = 1.0
     missing = np.sqrt(max(missing, 0.0))
-    reach = _project(U, kept, ones)
+    reach = _project(U, count, ones)
     along = 0.0
     if reach > REACH:
         along = min(max((1.0 - total) / reach, -missing), missing)
@@ -433,7 +438,7 @@ def _fill_null_space(U, kept, w, ones, direction):
         for r in range(k):
             direction[r] = -ones[s] * ones[r]
         direction[s] += 1.0
-        length = _project(U, kept, direction)
+        length = _project(U, count, direction)
         if length > REACH:
             for r in range(k):
                 w[r] += along * ones[r] + rest / length * direction[r]
@@ -444,10 +449,10 @@ def _fill_null_space(U, kept, w, ones, direction):
 
 
 @jit(fastmath=FAST)
-def _project(U, kept, x):
+def _project(U, count, x):
     """Take from x its part in the span of the first rows of U; returns the length of what is left."""
     k = x.size
-    for i in range(kept):
+    for i in range(count):
         inner = 0.0
         for r in range(k):
             inner += U[i, r] * x[r]
