@@ -48,9 +48,12 @@ class _Blocks:
     value: Array = None  # (b,)
 
     def move(self, Y: Array) -> _Blocks:
-        """The same problem at another point."""
+        """The same problem at another point, or each block at several points that follow each other in Y."""
         xp = namespace(Y)
-        SY = xp.matmul(self.S, Y)
+        b, (_, n, p) = self.S.shape[0], Y.shape
+        abreast = xp.permute_dims(xp.reshape(Y, (b, -1, n, p)), (0, 2, 1, 3))
+        SY = xp.matmul(self.S, xp.reshape(abreast, (b, n, -1)))
+        SY = xp.reshape(xp.permute_dims(xp.reshape(SY, abreast.shape), (0, 2, 1, 3)), Y.shape)
         AY = Y - SY
         alpha = xp.sum(AY * AY, axis=-1)[..., None]
         beta = (xp.sum(Y * Y, axis=-1) + xp.sum(SY * SY, axis=-1))[..., None] + self.c
@@ -64,9 +67,9 @@ class _Blocks:
 
     def put(self, rows: np.ndarray, other: _Blocks, picks: np.ndarray) -> None:
         """Take over the blocks ``picks`` of ``other`` as ``rows``."""
-        fresh = other.only(like(self.Y, picks))
+        index = like(self.Y, picks)
         for name in ("Y", "SY", "AY", "alpha", "beta", "value"):
-            put_rows(getattr(self, name), rows, getattr(fresh, name))
+            put_rows(getattr(self, name), rows, namespace(index).take(getattr(other, name), index, axis=0))
 
     def adjoint(self, V: Array) -> Array:
         """S' V."""
@@ -149,7 +152,22 @@ def _wide(v: Array) -> Array:
 
 
 def _orthonormalise(Y: Array) -> Array:
-    """Columns centred, orthogonal and of squared length n: modified Gram-Schmidt, twice (eq. 31)."""
+    """Columns centred, orthogonal and of squared length n (eq. 31).
+
+    Where no columns are nearly dependent, Cholesky factors will do.
+    """
+    xp = namespace(Y)
+    n = Y.shape[-2]
+    scaled = Y - xp.mean(Y, axis=-2)[:, None, :]
+    scaled = scaled * xp.sqrt(n / (xp.sum(scaled * scaled, axis=-2) + 1e-300))[:, None, :]
+    inner = xp.matmul(xp.matrix_transpose(scaled), scaled) / n
+    eye = xp.eye(Y.shape[-1], dtype=Y.dtype, device=device_of(Y))
+    pivots = xp.linalg.diagonal(cholesky(inner + 1e-12 * eye))
+    return _retract(scaled) if bool(xp.all(pivots > 1e-5)) else _gram_schmidt(Y)
+
+
+def _gram_schmidt(Y: Array) -> Array:
+    """The same for any Y: modified Gram-Schmidt, twice."""
     xp = namespace(Y)
     n, p = Y.shape[-2:]
     done: list[Array] = []
@@ -301,11 +319,12 @@ def _line_search(at: _Blocks, U: Array, R: Array) -> tuple[_Blocks, np.ndarray]:
         if not few.size:
             break
         index = like(U, np.repeat(few, ABREAST))
-        start, halved = at.only(index), xp.take(step, index, axis=0)
+        Y, along, value, slope, room, halved = (
+            xp.take(v, index, axis=0) for v in (at.Y, U, at.value, descent, noise, step)
+        )
         halved = halved * like(U, np.tile(0.5 ** np.arange(first, first + ABREAST), few.size))
-        trial = start.move(_retract(add_product(start.Y, _wide(halved), xp.take(U, index, axis=0))))
-        allowed = start.value + 1e-4 * halved * xp.take(descent, index, axis=0) + xp.take(noise, index, axis=0)
-        good = to_numpy(trial.value <= allowed).reshape(-1, ABREAST)
+        trial = at.only(like(U, few)).move(_retract(add_product(Y, _wide(halved), along)))
+        good = to_numpy(trial.value <= value + 1e-4 * halved * slope + room).reshape(-1, ABREAST)
         found = good.any(axis=1)
         longest = (np.arange(few.size) * ABREAST + good.argmax(axis=1))[found]
         best.put(few[found], trial, longest)
