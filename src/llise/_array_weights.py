@@ -50,15 +50,17 @@ def sphere_weights(K: Array, kv: Array, a: Array, c: float, out: Array) -> None:
 def _eigen(K: Array) -> tuple[Array, Array, Array]:
     """Eigenvalues (k, problems) and vectors (k, k, problems) of K (problems, k, k), in another order of problems.
 
-    Problems of like rank are rotated together; the vectors of zero eigenvalues are zeros.
+    Problems of low and of high rank are rotated apart; the vectors of zero eigenvalues are zeros.
     """
     xp = namespace(K)
     k = K.shape[-1]
     factor, ranks = _pivoted_cholesky(xp.permute_dims(K, (1, 2, 0)) + 0.0)
     factor += [xp.zeros_like(factor[0])] * (k % 2)
     parts, order = [], []
-    for size in range(2, k + 2, 2):  # rotations are made in pairs
-        members = xp.nonzero((ranks <= size) & (ranks > (size - 2 if size > 2 else -1)))[0]
+    even = k + k % 2  # rotations are made in pairs
+    low = even // 2 + even // 2 % 2
+    for size, members in ((low, ranks <= low), (even, ranks > low)):
+        members = xp.nonzero(members)[0]
         if members.shape[0] > 0:
             X = xp.stack([xp.take(column, members, axis=-1) for column in factor[:size]])
             for done, here in _one_sided_jacobi(X):
@@ -201,9 +203,9 @@ def _secular(d: Array, gap: Array, g: Array, short: Array, least: Array, a: Arra
         term = u * u
         square, slope = xp.sum(term, axis=0), xp.sum(term * inverse, axis=0)
         length = 2 * xp.sum(g * u, axis=0) + c * xp.sqrt(square)
-        excess = ((a + c) * square + xp.sum(d * term, axis=0)) / length - 1  # |u| / L - 1
+        excess = ((a + c) * square + xp.sum(d * term, axis=0)) / (length + 1e-300) - 1  # |u| / L - 1
         low, high = xp.where(excess >= 0, t, low), xp.where(excess >= 0, high, t)
-        stepped = t + excess * square / slope
+        stepped = t + excess * square / (slope + 1e-300)
         last = xp.abs(excess) <= 1e-9  # convergence is quadratic: this step is the last
         stepped = xp.where(last | ((stepped > low) & (stepped < high)), stepped, 0.5 * (low + high))
         t = xp.where(moving, stepped, t)
