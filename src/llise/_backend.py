@@ -47,10 +47,10 @@ def device_of(array: Array) -> Any:
     return None if isinstance(array, np.ndarray) else array.device
 
 
-def blocks_at_once(array: Array, bytes_per_block: int) -> int:
-    """How many blocks fit into half of the free memory of the array's device; 64 on a CPU, which likes its caches."""
+def blocks_at_once(array: Array, bytes_per_block: int, on_cpu: int) -> int:
+    """How many blocks fit into half of the free memory of a GPU; ``on_cpu`` elsewhere."""
     if not (is_torch(array) and array.device.type == "cuda"):
-        return 64
+        return on_cpu
     import torch
 
     free, _ = torch.cuda.mem_get_info(array.device)

@@ -196,7 +196,7 @@ class LLISE(Learner):
         self.data_range_ = grey_range(images, self.data_range, rows=self.image_shape_ is None)
         settings = self._settings(images, grid)
         worked_on = self._on_device(images)
-        strips = self._strips(worked_on, grid)
+        strips = self._strips(worked_on, grid, 64)
         tasks = (
             (grid.slab(worked_on, strip), grid, strip[0] * grid.cols, settings, self.store_weights) for strip in strips
         )
@@ -211,7 +211,7 @@ class LLISE(Learner):
         check_range(images, self.data_range_, rows=self.image_shape_ is None)
         twins = twins_of(images, self.training_images_)
         worked_on = self._on_device(images)
-        strips = self._strips(worked_on, grid)
+        strips = self._strips(worked_on, grid, 256)
 
         needed = replace(self.blocks_, weights=None, neighbors=None)  # the largest arrays stay at home
 
@@ -285,10 +285,11 @@ class LLISE(Learner):
             part["coordinates"] = xp.astype(part["coordinates"], xp.float32, copy=False)
         return part
 
-    def _strips(self, images: Array, grid: BlockGrid) -> list[tuple[int, int]]:
+    def _strips(self, images: Array, grid: BlockGrid, on_cpu: int) -> list[tuple[int, int]]:
+        """The chunks: about ``on_cpu`` blocks each on a CPU, on a GPU as many as its memory holds."""
         n, k = images.shape[0], min(self.n_neighbors, images.shape[0])
         # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once in the array engine
-        return grid.strips(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2)))
+        return grid.strips(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2), on_cpu))
 
     def _jobs(self, images: Array) -> int | None:
         return self.n_jobs if uses_numba(images) else 1

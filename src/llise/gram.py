@@ -230,6 +230,8 @@ def _products(a: Blocks, b: Blocks) -> Array:
 
         x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
         return _numba_gram.own_products(x) if a is b else _numba_gram.cross_products(x, y)
+    if x.shape[1] < y.shape[1]:  # BLAS likes the larger matrix first
+        return xp.matrix_transpose(xp.matmul(y, xp.matrix_transpose(x)))
     return xp.matmul(x, xp.matrix_transpose(y))
 
 

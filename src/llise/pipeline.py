@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
 from ._backend import like, namespace, to_numpy, uses_numba
@@ -150,7 +150,7 @@ def transform_chunk(
     raw, raw_new = grid.cut(slab), grid.cut(new_slab)
     parts = [
         _transform_batch(raw_new[part], raw[part], twins, first + part.start, fitted[part], settings)
-        for part in _batches(raw.shape[0], 4 * BATCH if uses_numba(raw) else raw.shape[0])
+        for part in _batches(raw.shape[0], 8 * BATCH if uses_numba(raw) else raw.shape[0])
     ]
     xp = namespace(raw)
     return xp.concat([y for y, _ in parts]), xp.concat([f for _, f in parts])
@@ -251,11 +251,17 @@ def run_chunks(
 ) -> Iterator[Any]:
     """Results of ``function(*task)`` in order, worked out side by side; BLAS keeps to one thread a chunk."""
     bar = tqdm(total=n_tasks, desc=progress, leave=False, disable=None if progress else True)
-    with threadpool_limits(1, user_api="blas"), bar:
+    with _blas().limit(limits=1), bar:
         workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
         for result in workers(task(function, *arguments) for arguments in tasks):
             bar.update()
             yield result
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """NumPy's and SciPy's BLAS, looked for once: that takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def gather(parts: Iterable[dict[str, Array]], b: int) -> dict[str, Array]:
