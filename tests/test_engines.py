@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from problems import KERNELS, blocks_of, bytes_of, constant_of, degenerate_problems, local_problems, photographs
 
-from llise import ADMM, LLISE, KernelLLISE
+from llise import ADMM, LLISE, KernelLLISE, _array_embedding
+from llise import _numba_embedding as compiled
 from llise._backend import to_numpy
 from llise.blocks import prepare
 from llise.embedding import admm_embedding, content_start, exact_embedding
@@ -169,6 +170,48 @@ def test_exact_embeddings_are_the_same(convert, constraint):
     for embedding in (one, other):
         assert embedding.stationarity.max() < 1e-6
         assert embedding.violation.max() < 1e-12
+
+
+@pytest.mark.parametrize("steps", [0, 2])
+def test_blocks_that_are_left_to_the_cores_end_where_the_others_do(convert, monkeypatch, steps):
+    """A device hands its last blocks over to the compiled engine; here all of them, at once or after two steps."""
+    asked, handed = [], []
+    monkeypatch.setattr(
+        _array_embedding, "too_few_for_device", lambda array, blocks: asked.append(blocks) or len(asked) > steps
+    )
+    finish = _array_embedding._Compiled.finish
+    monkeypatch.setattr(
+        _array_embedding._Compiled, "finish", lambda self, active, Y: handed.extend(active) or finish(self, active, Y)
+    )
+    weights, near, start = weighted()
+    expected = exact_embedding(weights, near, C, start)
+    found = exact_embedding(convert(weights), convert(near), C, convert(start))
+    assert handed == list(range(6))
+    same(found.coordinates, expected.coordinates, STATIONARY)
+    assert found.stationarity.max() < 1e-6
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-9)
+
+
+def test_a_block_that_stops_short_begins_anew(monkeypatch):
+    weights, near, start = weighted()
+    expected = exact_embedding(weights, near, C, start)
+    stopped = []
+
+    def stops_short(weights, neighbors, c, Y, tol, max_iter, out, results, history, solve=compiled.exact_embedding):
+        solve(weights, neighbors, c, Y, tol, max_iter, out, results, history)
+        if not stopped:
+            stopped.append(out.copy())
+            results[:, 1] = 1e-3
+
+    monkeypatch.setattr(_array_embedding.compiled, "exact_embedding", stops_short)
+    monkeypatch.setattr(_array_embedding, "cpu_count", lambda: 1)
+    out, results = to_strict(np.zeros_like(start)), np.zeros((6, 4))
+    given = (to_strict(weights), to_strict(near), C, to_strict(start))
+    rest = _array_embedding._Compiled(*given, 5e-7, 60, out, results)
+    products = rest.finish(np.arange(6), to_strict(expected.coordinates))
+    assert len(stopped) == 1 and results[:, 1].max() < 1e-6
+    same(out, expected.coordinates, STATIONARY)
+    np.testing.assert_array_equal(products, expected.n_iter)
 
 
 @pytest.mark.parametrize("as_published", [False, True])

@@ -357,6 +357,7 @@ def exact_embedding(
     at = _Blocks(S, start, c).move(_spectral_start(S, start, START_ROUNDS))
     active, inverse = np.arange(b), S  # (no inverse yet)
     products = np.zeros(b)
+    rest = _Compiled(weights, neighbors, c, start, tol, max_iter, out, results)
     for iteration in range(max_iter + 1):
         G = at.gradient()
         R = _Tangent(at.Y).project(G)
@@ -373,7 +374,7 @@ def exact_embedding(
             at, active = at.only(keep), active[going]
             G, R, relative, inverse = (xp.take(v, keep, axis=0) for v in (G, R, relative, inverse))
         if too_few_for_device(weights, active.size):
-            products[active] += _finish_compiled(weights, neighbors, at, active, tol, max_iter, out, results)
+            products[active] += rest.finish(active, at.Y)
             break
         if iteration % 4 == 0:
             inverse = _inverse(at.S, 1 / at.beta)
@@ -383,10 +384,7 @@ def exact_embedding(
         at, moved = _line_search(at, U, R)
         stuck = ~moved
         if stuck.any():  # no decrease in sight for this engine's rounding
-            few = at.only(like(weights, np.flatnonzero(stuck)))
-            products[active[stuck]] += _finish_compiled(
-                weights, neighbors, few, active[stuck], tol, max_iter, out, results
-            )
+            products[active[stuck]] += rest.finish(active[stuck], xp.take(at.Y, like(S, np.flatnonzero(stuck)), axis=0))
             if stuck.all():
                 break
             keep = like(weights, np.flatnonzero(~stuck))
@@ -396,34 +394,43 @@ def exact_embedding(
     results[:, 3] = to_numpy(_violation(out))
 
 
-def _finish_compiled(
-    weights: Array,
-    neighbors: Array,
-    at: _Blocks,
-    active: np.ndarray,
-    tol: float,
-    max_iter: int,
-    out: Array,
-    results: np.ndarray,
-) -> np.ndarray:
-    """A few blocks go on from where they are in the compiled engine; returns their Hessian products."""
-    index = like(weights, active)
-    few = [to_numpy(namespace(weights).take(v, index, axis=0)) for v in (weights, neighbors)]
-    start = to_numpy(at.Y)
-    finished, report, history = np.empty(start.shape), np.empty((active.size, 4)), np.empty((active.size, 0, 2))
+@dataclass
+class _Compiled:
+    """The compiled engine, for the few blocks that a device had better leave to the CPU's cores."""
 
-    def finish(part: slice) -> None:
-        weights, neighbors = (v[part] for v in few)
-        compiled.exact_embedding(
-            weights, neighbors, at.c, start[part], tol, max_iter, finished[part], report[part], history[part]
-        )
+    weights: Array
+    neighbors: Array
+    c: float
+    start: Array
+    tol: float
+    max_iter: int
+    out: Array
+    results: np.ndarray
 
-    step = -(-active.size // cpu_count())
-    parts = (slice(first, first + step) for first in range(0, active.size, step))
-    Parallel(n_jobs=-1, prefer="threads")(delayed(finish)(part) for part in parts)
-    put_rows(out, active, like(weights, finished))
-    results[active] = report
-    return report[:, 2]
+    def finish(self, active: np.ndarray, Y: Array) -> np.ndarray:
+        """Blocks go on from Y, and one that stops short begins anew; returns their Hessian products."""
+        products = self._run(active, to_numpy(Y))
+        short = self.results[active, 1] > self.tol
+        if short.any():
+            index = like(self.start, active[short])
+            products[short] += self._run(active[short], to_numpy(namespace(index).take(self.start, index, axis=0)))
+        return products
+
+    def _run(self, active: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        index = like(self.weights, active)
+        weights, neighbors = (to_numpy(namespace(index).take(v, index, axis=0)) for v in (self.weights, self.neighbors))
+        finished, report, history = np.empty(Y.shape), np.empty((active.size, 4)), np.empty((active.size, 0, 2))
+
+        def run(part: slice) -> None:
+            given, made = (weights[part], neighbors[part], self.c, Y[part]), (finished, report, history)
+            compiled.exact_embedding(*given, self.tol, self.max_iter, *(v[part] for v in made))
+
+        step = -(-active.size // cpu_count())
+        parts = (slice(first, first + step) for first in range(0, active.size, step))
+        Parallel(n_jobs=-1, prefer="threads")(delayed(run)(part) for part in parts)
+        put_rows(self.out, active, like(self.weights, finished))
+        self.results[active] = report
+        return report[:, 2].copy()
 
 
 def _finish(
