@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
@@ -178,9 +178,7 @@ class Diagnoser:
         self.window_manifold_ = _restored(self._learner(), mosaics, part)
         grid = self.manifold_.block_grid_
         self.block_mse_ = np.stack([self._by_block(self._square(image), grid) for image in images], axis=1)
-        rows = self._as_row(self.manifold_.embedding_)
-        self._map_centre, self._map_axes = _principal_axes(rows)
-        self.map_positions = (rows - self._map_centre) @ self._map_axes.T
+        self.map_positions = self.manifold_.image_map()
         texture = self._block_deviation(self._mosaic(self.reference), self.window_manifold_.block_grid_)
         self._profile = Profile(self.window_manifold_.embedding_, labels, mse, texture)
 
@@ -261,7 +259,7 @@ class Diagnoser:
             block_labels=labels.reshape(grid).astype(np.int8),
             block_severity=self._block_severity(nearest).reshape(grid),
             nearest=nearest.reshape(*grid, -1),
-            position=((self._as_row(coordinates) - self._map_centre) @ self._map_axes.T)[0],
+            position=self.manifold_.place(coordinates)[0],
             image=image,
             ssim_map=ssim_map.astype(np.float32),
         )
@@ -305,11 +303,6 @@ class Diagnoser:
     def _block_deviation(self, image: np.ndarray, grid: tuple[int, int]) -> np.ndarray:
         values = image.astype(np.float32)
         return np.sqrt(np.maximum(self._by_block(values**2, grid) - self._by_block(values, grid) ** 2, 0))
-
-    @staticmethod
-    def _as_row(coordinates: np.ndarray) -> np.ndarray:
-        """(b, m, p) -> (m, b * p)."""
-        return coordinates.transpose(1, 0, 2).reshape(coordinates.shape[1], -1)
 
     # Saving
 
@@ -404,17 +397,6 @@ def diagnose(reference: np.ndarray, images: Iterable[np.ndarray], **options: Any
     return list(Diagnoser(reference, **options).fit().diagnose(images))
 
 
-def _principal_axes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and first two principal axes of few long rows, by their Gram matrix."""
-    centre = rows.mean(axis=0)
-    centred = rows - centre
-    values, vectors = np.linalg.eigh(centred @ centred.T)
-    axes = vectors[:, [-1, -2]].T @ centred / np.sqrt(np.maximum(values[[-1, -2], None], 1e-12))
-    # A sign is arbitrary: the largest entry is positive.
-    signs = np.sign(axes[[0, 1], np.abs(axes).argmax(axis=1)])
-    return centre, axes * signs[:, None]
-
-
 class Kept(NamedTuple):
     """What a saved manifold consists of besides its images: coordinates (b, n, p) and mean luminances (b,)."""
 
@@ -428,19 +410,8 @@ def _kept(manifold: Any) -> Kept:
 
 def _restored(learner: Any, images: np.ndarray, kept: Kept) -> Any:
     """Return the learner as fitted on `images` with the coordinates kept, in single precision as on disk."""
-    from llise._validation import as_images
-    from llise.pipeline import Fitted
-
-    images, grid = as_images(learner, images, reset=True)
-    parts: dict[str, Any] = dict.fromkeys(part.name for part in fields(Fitted))
-    parts |= {"coordinates": kept.embedding.astype(np.float64), "level": kept.level}
-    learner.data_range_ = 255.0
-    learner.training_images_ = images
-    learner.blocks_ = Fitted(**parts)
-    learner.embedding_ = learner.blocks_.coordinates
-    learner.block_grid_ = (grid.rows, grid.cols)
-    learner._fitted_settings = learner._settings(images, grid)
-    return learner
+    arrays = {"coordinates": kept.embedding.astype(np.float64)}
+    return learner._resume(images, arrays if kept.level is None else arrays | {"level": kept.level}, 255.0)
 
 
 def _as_mosaic(windows: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from .solvers import ADMM
 
 Array = Any
 TOLERANCE = 5e-7  # relative Riemannian gradient at which the exact solver stops
-MAX_ITER = 60  # outer steps of the exact solver; 2 to 8 are usual
+MAX_ITER = 400  # outer steps of the exact solver; 2 to 12 are usual, vanishing objectives take the most
 
 
 @dataclass(frozen=True)

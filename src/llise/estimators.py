@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.decomposition import PCA
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -53,10 +52,15 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             New images to place in the map of the training images; None gives the training images.
         """
         check_is_fitted(self, "embedding_")
-        rows = to_numpy(self._rows(self.embedding_))
+        return self.place(self.embedding_ if X is None else self.embed(X))
+
+    def place(self, coordinates):
+        """Positions (m, 2) in the map of whole images from the coordinates (b, m, p) of all their blocks."""
+        check_is_fitted(self, "embedding_")
         if not hasattr(self, "_map"):
-            self._map = PCA(n_components=min(2, *rows.shape), svd_solver="full").fit(rows)
-        return self._map.transform(rows if X is None else to_numpy(self.transform(X)))
+            self._map = _principal_axes(to_numpy(self._rows(self.embedding_)))
+        centre, axes = self._map
+        return (to_numpy(self._rows(coordinates)) - centre) @ axes.T
 
     def _ridge(self) -> float:
         """Neighbours are duplicates or dependent as a rule: without a ridge their weights are not determined."""
@@ -92,6 +96,17 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _principal_axes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and first two principal axes of rows that are few and long, by their Gram matrix."""
+    centre = rows.mean(axis=0)
+    centred = rows - centre
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    first = slice(None, -min(2, *rows.shape) - 1, -1)
+    axes = vectors[:, first].T @ centred / np.sqrt(np.maximum(values[first, None], 1e-12))
+    signs = np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
+    return centre, axes * signs  # a sign is arbitrary: the largest entry is positive
 
 
 class LLISE(Learner):
@@ -269,12 +284,40 @@ class LLISE(Learner):
         self.blocks_, self._fitted_settings, self.training_images_ = fitted, settings, images
         self.embedding_, self.weights_, self.neighbors_ = fitted.coordinates, fitted.weights, fitted.neighbors
         self.block_grid_ = (grid.rows, grid.cols)
-        self.reconstruction_error_ = float(fitted.reconstruction_error.sum())
-        self.embedding_error_ = float(fitted.objective.sum())
-        self.constraint_violation_ = float(fitted.violation.max())
-        self.stationarity_ = float(fitted.stationarity.max())
-        self.n_iter_ = int(fitted.n_iter.max())
         self.__dict__.pop("_map", None)
+        if fitted.objective is not None:
+            self.reconstruction_error_ = float(fitted.reconstruction_error.sum())
+            self.embedding_error_ = float(fitted.objective.sum())
+            self.constraint_violation_ = float(fitted.violation.max())
+            self.stationarity_ = float(fitted.stationarity.max())
+            self.n_iter_ = int(fitted.n_iter.max())
+
+    def _resume(self, X, kept: dict[str, np.ndarray], data_range: float, seed: int = 0) -> LLISE:
+        """As fitted on X before, from what was kept of ``blocks_``; checked, as compiled code trusts shapes.
+
+        Coordinates and the statistics that new images need must be there; measurements of the fit may be.
+        """
+        images, grid = as_images(self, X, reset=True)
+        self.data_range_ = grey_range(images, data_range, rows=self.image_shape_ is None)
+        settings = replace(self._settings(images, grid), seed=seed)
+        b, n = grid.n_blocks, len(images)
+        expected: dict[str, tuple[int, ...]] = {"coordinates": (b, n, settings.n_components)}
+        if not settings.kernel.is_linear:
+            expected |= {"norms": (b, n), "means": (b, n), "grand": (b,)}
+        if settings.luminance:
+            expected["level"] = (b,)
+        for name in expected:
+            if not np.isfinite(kept[name]).all():
+                raise ValueError(f"{name} has NaN or infinity")
+        if "objective" in kept:
+            measured = ("reconstruction_error", "objective", "stationarity", "n_iter", "violation")
+            expected |= dict.fromkeys(measured, (b,)) | {"history": (b, *kept["history"].shape[1:])}
+        for name, shape in expected.items():
+            if kept[name].shape != shape:
+                raise ValueError(f"{name} has shape {kept[name].shape}, expected {shape}")
+        parts: dict[str, Any] = dict.fromkeys(part.name for part in fields(Fitted))
+        self._keep(Fitted(**parts | {name: kept[name] for name in expected}), images, grid, settings)
+        return self
 
     def _as_input(self, part: dict[str, Array], images: Array) -> dict[str, Array]:
         """A chunk's results where the images are; coordinates are float32 for float32 images, else float64."""

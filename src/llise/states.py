@@ -7,7 +7,7 @@ quick and learns again.
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,9 @@ def restored(name: str, arrays: Arrays, settings: dict[str, Any]) -> Any:
     model = getattr(llise, name)(**_decoded(settings["parameters"]))
     images = arrays["training_images"]
     X = images.reshape(len(images), -1) if settings["rows"] else images
-    return _with_coordinates(model, X, arrays, settings) if isinstance(model, llise.LLISE) else model.fit(X)
+    if not isinstance(model, llise.LLISE):
+        return model.fit(X)
+    return model._resume(X, arrays, settings["data_range"], int(settings["seed"]))
 
 
 def _recognizer(arrays: Arrays, settings: dict[str, Any]) -> Any:
@@ -66,32 +68,6 @@ def _recognizer(arrays: Arrays, settings: dict[str, Any]) -> Any:
     model.manifold_, model.n_features_in_ = manifold, manifold.n_features_in_
     model.classes_, model._codes = classes, codes
     model._judge_training()
-    return model
-
-
-def _with_coordinates(model: Any, X: np.ndarray, arrays: Arrays, settings: dict[str, Any]) -> Any:
-    """LLISE with the coordinates that were kept, after checks: compiled code trusts shapes."""
-    from ._validation import as_images, grey_range
-    from .pipeline import Fitted
-
-    images, grid = as_images(model, X, reset=True)
-    model.data_range_ = grey_range(images, settings["data_range"], rows=settings["rows"])
-    used = replace(model._settings(images, grid), seed=int(settings["seed"]))
-    b, n = grid.n_blocks, len(images)
-    expected: dict[str, tuple[int, ...]] = {"coordinates": (b, n, used.n_components)}
-    if not used.kernel.is_linear:
-        expected |= {"norms": (b, n), "means": (b, n), "grand": (b,)}
-    if used.luminance:
-        expected["level"] = (b,)
-    measured = ("reconstruction_error", "objective", "stationarity", "n_iter", "violation")
-    expected |= dict.fromkeys(measured, (b,)) | {"history": (b, *arrays["history"].shape[1:])}
-    for name, shape in expected.items():
-        if arrays[name].shape != shape:
-            raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
-        if name not in measured and not np.isfinite(arrays[name]).all():
-            raise ValueError(f"{name} has NaN or infinity")
-    parts: dict[str, Any] = dict.fromkeys(part.name for part in fields(Fitted))
-    model._keep(Fitted(**parts | {name: arrays[name] for name in expected}), images, grid, used)
     return model
 
 
