@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ._backend import blocks_at_once, is_torch, namespace, to_numpy, uses_numba
+from ._backend import blocks_at_once, namespace, to_numpy, uses_numba
 from ._validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
 from .blocks import BlockGrid
 from .gram import Kernel
@@ -410,12 +410,11 @@ class KernelLLISE(LLISE):
 
 def twins_of(images: Array, training: Array) -> np.ndarray:
     """For each new image the first training image that equals it everywhere, or -1."""
-    new, old = (to_numpy(part) for part in (images, training)) if is_torch(images) else (images, training)
-    new, old = (np.reshape(part, (part.shape[0], -1)) for part in (new, old))
+    new, old = (part.reshape((part.shape[0], -1)) for part in (images, training))
     some = np.linspace(0, new.shape[1] - 1, 64).astype(int)
-    alike = (new[:, some][:, None, :] == old[:, some][None, :, :]).all(axis=-1)
+    alike = (to_numpy(new[:, some])[:, None, :] == to_numpy(old[:, some])[None, :, :]).all(axis=-1)
     twins = np.full(new.shape[0], -1)
     for j, r in np.argwhere(alike):
-        if twins[j] < 0 and np.array_equal(new[j], old[r]):
+        if twins[j] < 0 and np.array_equal(to_numpy(new[int(j)]), to_numpy(old[int(r)])):
             twins[j] = r
     return twins
