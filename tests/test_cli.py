@@ -12,6 +12,7 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
+import joblib
 import jsonschema
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from PIL import Image
 from samples import BAD_FILES, picture, write_bad_file
 
 import llise
+from llise import cli
 from llise.labels import LABELS
 
 SCHEMA = json.loads((files("llise") / "data" / "diagnose.schema.json").read_text())
@@ -374,3 +376,10 @@ def test_progress_is_shown_on_a_terminal_unless_quiet(folder, model, quiet):
     os.close(ours)
     assert process.returncode == 0 and b"diagnosing" not in out
     assert (b"diagnosing" in shown) != quiet
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_jobs_are_the_threads_that_all_steps_use(jobs):
+    """joblib's own configuration ignores the number for threads unless it names the backend too."""
+    with cli._workers(jobs):
+        assert joblib.Parallel(n_jobs=None, prefer="threads")._effective_n_jobs() == jobs

@@ -556,7 +556,7 @@ def _workers(jobs: int, scheduler: str | None = None) -> Iterator[None]:
     import joblib
 
     if not scheduler:
-        with joblib.parallel_config(n_jobs=jobs):
+        with joblib.parallel_config("threading", n_jobs=jobs):  # without a backend, n_jobs is ignored for threads
             yield
         return
     try:
