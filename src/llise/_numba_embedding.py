@@ -16,6 +16,7 @@ from ._numba_linalg import (
     centre,
     cholesky,
     combine,
+    copy,
     cross,
     get_rows,
     inner,
@@ -146,10 +147,10 @@ def _factor(S, d, factor):
         for r in range(k):
             square += w[j, r] * w[j, r]
         mean += d[j] * square / n
-    M[:n, :n] = STIFFNESS * mean / n
-    for j in range(M.shape[0]):
-        M[j, n:] = 0.0
-        M[j, j] += DAMPING * mean if j < n else mean  # padding is a diagonal matrix of its own
+    for i in range(M.shape[0]):
+        for j in range(M.shape[0]):
+            M[i, j] = STIFFNESS * mean / n if i < n and j < n else 0.0
+        M[i, i] += DAMPING * mean if i < n else mean  # padding is a diagonal matrix of its own
     for j in range(n):
         M[j, j] += d[j]
         for r in range(k):
@@ -170,7 +171,7 @@ Tangent = namedtuple("Tangent", ["Y", "MY", "C", "T"])
 def _compress(factor, n, p, tangent):
     """Fill ``tangent`` for its Y."""
     Y, MY, C, T = tangent
-    MY[:] = Y
+    copy(Y, MY)
     solve(factor, MY)
     centre(MY, n)
     cross(Y, MY, 1.0, T)
@@ -186,7 +187,7 @@ def _compress(factor, n, p, tangent):
 def _precondition(factor, tangent, n, p, R, Z):
     """Z = M^-1 R made tangent: M^-1 (R - Y lambda) with Y'Z = 0, centred (eq. 34)."""
     Y, MY, C, T = tangent
-    Z[:] = R
+    copy(R, Z)
     solve(factor, Z)
     centre(Z, n)
     cross(Y, Z, 1.0, T)
@@ -214,7 +215,7 @@ def _spectral_start(S, factor, Y, p, rounds):
     _factor(S, np.ones(n), factor)
     orthonormalise(Y, n, p, 2)
     for _ in range(rounds):
-        old[:] = Y
+        copy(Y, old)
         solve(factor, Y)
         orthonormalise(Y, n, p, 2)
         cross(old, Y, 1.0 / n, T)
@@ -236,9 +237,13 @@ def _newton_step(S, at, G, R, factor, tangent, p, forcing, U):
     D = tall(n, p)
     work = tall(n, p)
     cross(Y, G, 1.0 / n, T)
-    YG = 0.5 * (T + T.T)
-    U[:] = 0.0
-    residual = R.copy()
+    YG = np.empty(T.shape)
+    for i in range(T.shape[0]):
+        for s in range(T.shape[0]):
+            YG[i, s] = 0.5 * (T[i, s] + T[s, i])
+    residual = tall(n, p)
+    copy(residual, U)  # zeros
+    copy(R, residual)
     first = np.sqrt(inner(residual, residual))
     _precondition(factor, tangent, n, p, residual, Z)
     combine(-1.0, Z, 0.0, D)
@@ -284,13 +289,13 @@ def _minimise(S, c, Y, p, factor, tol, max_iter, result, history):
     R = tall(n, p)
     U = tall(n, p)
     tangent = Tangent(Y, tall(n, p), np.empty((p, p)), np.empty((order, order)))
-    at.Y[:] = Y
+    copy(Y, at.Y)
     value = objective(S, c, at)
     products = 0
     iteration = 0
     while True:
         gradient(S, at, U, G)
-        R[:] = G
+        copy(G, R)
         project(Y, R, n, tangent.T)
         relative = np.sqrt(inner(R, R)) / _gradient_scale(G, at.inverse, p)
         if iteration < history.shape[0]:
@@ -306,14 +311,14 @@ def _minimise(S, c, Y, p, factor, tol, max_iter, result, history):
         length = np.sqrt(inner(U, U))
         descent = inner(R, U)
         if descent > 0.0:
-            U[:] = -U
+            combine(-1.0, U, 0.0, U)
             descent = -descent
         step = min(1.0, np.sqrt(n * p) / length) if length > 0.0 else 0.0
         # near the solution rounding hides the decrease: AY = Y - SY has errors of eps, alpha of eps sqrt(alpha beta)
         noise = 1e-15 * np.sqrt(n * value) + 1e-14 * value
         moved = False
         for _ in range(30):
-            at.Y[:] = Y
+            copy(Y, at.Y)
             combine(step, U, 1.0, at.Y)
             orthonormalise(at.Y, n, p, 1)
             fresh = objective(S, c, at)
@@ -323,7 +328,7 @@ def _minimise(S, c, Y, p, factor, tol, max_iter, result, history):
             step *= 0.5
         if not moved:
             break
-        Y[:] = at.Y
+        copy(at.Y, Y)
         value = fresh
     result[0] = value
     result[1] = relative
@@ -339,14 +344,16 @@ def _canonical(S, Y, p, out):
     times_S(S, Y, AY)
     combine(1.0, Y, -1.0, AY)
     cross(AY, AY, 1.0, T)
-    values, vectors = _eigen(T[:p, :p].copy())
-    order = np.argsort(values)
-    for i in range(p):
+    values, vectors = _eigen(T, p)
+    for t in range(p):
+        i = 0  # place of the eigenvalue t in ascending order
+        for s in range(p):
+            i += values[s] < values[t] or (values[s] == values[t] and s < t)
         skew = 0.0
         for j in range(n):
             y = 0.0
             for s in range(p):
-                y += vectors[s, order[i]] * Y[s // 4, j, s % 4]
+                y += vectors[s, t] * Y[s // 4, j, s % 4]
             out[j, i] = y
             skew += y * y * y
         if skew < 0.0:

@@ -57,6 +57,14 @@ def inner(X, Y):
 
 
 @jit()
+def copy(X, Y):
+    """Y := X."""
+    for q in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            store(Y, q, j, load(X, q, j))
+
+
+@jit()
 def combine(a, X, b, Y):
     """Y := a X + b Y."""
     for q in range(X.shape[0]):

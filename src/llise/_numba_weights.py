@@ -497,16 +497,21 @@ def _eigen_lanes(K, A, V):
 
 
 @jit()
-def _eigen(K):
-    """Eigenvalues and eigenvectors of one symmetric matrix."""
-    k = K.shape[0]
-    A = K.copy().reshape((k, k, 1))
+def _eigen(K, k):
+    """Eigenvalues and eigenvectors of the leading k x k part of a symmetric matrix."""
+    A = np.empty((k, k, 1))
     V = np.empty((k, k, 1))
+    for r in range(k):
+        for s in range(k):
+            A[r, s, 0] = K[r, s]
     _jacobi_lanes(A, V, 1)
     d = np.empty(k)
+    vectors = np.empty((k, k))
     for r in range(k):
         d[r] = A[r, r, 0]
-    return d, V[:, :, 0].copy()
+        for s in range(k):
+            vectors[r, s] = V[r, s, 0]
+    return d, vectors
 
 
 @jit(fastmath=FAST)
