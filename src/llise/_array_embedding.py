@@ -19,10 +19,10 @@ from ._backend import (
     add_product,
     cholesky,
     device_of,
-    is_torch,
     like,
     namespace,
     put_rows,
+    scattered,
     to_numpy,
     too_few_for_device,
     triangular_inverse,
@@ -448,15 +448,9 @@ def _finish(
 
 def _dense(weights: Array, neighbors: Array) -> Array:
     """S (b, n, n) from weights and neighbours (b, n, k)."""
-    xp = namespace(weights)
-    b, n, k = weights.shape
-    S = xp.zeros_like(xp.broadcast_to(weights[..., :1], (b, n, n)))
-    if is_torch(S):
-        return S.scatter_(-1, neighbors, weights)
-    columns = xp.arange(n, device=device_of(weights))
-    for r in range(k):
-        S = S + xp.where(neighbors[..., r : r + 1] == columns, weights[..., r : r + 1], 0.0)
-    return S
+    b, n, _ = weights.shape
+    zeros = namespace(weights).zeros_like(namespace(weights).broadcast_to(weights[..., :1], (b, n, n)))
+    return scattered(zeros, neighbors, weights)
 
 
 def _canonical(S: Array, Y: Array) -> Array:

@@ -1,6 +1,6 @@
 """The only file that knows which array library is at work.
 
-Arrays are dispatched on, not names: NumPy arrays on the CPU go to the Numba engine (``_numba.py``); every other
+Arrays are dispatched on, not names: NumPy arrays on the CPU go to the Numba engine (``_numba_*.py``); every other
 array runs the same public steps in its own namespace.  Results come back in the input's namespace and device.
 """
 
@@ -64,6 +64,17 @@ def put_rows(out: Array, index: np.ndarray, rows: Array) -> None:
         return
     for place, row in enumerate(index):  # the standard has no assignment through index arrays
         out[int(row), ...] = rows[place, ...]
+
+
+def scattered(zeros: Array, index: Array, values: Array) -> Array:
+    """Rows (..., n) of zeros with ``values`` (..., k) at ``index`` (..., k), no place twice."""
+    if is_torch(zeros):
+        return zeros.scatter(-1, index, values)
+    xp = namespace(zeros)
+    columns = xp.arange(zeros.shape[-1], device=device_of(zeros))
+    for r in range(index.shape[-1]):
+        zeros = zeros + xp.where(index[..., r : r + 1] == columns, values[..., r : r + 1], 0.0)
+    return zeros
 
 
 def like(array: Array, values: Array) -> Array:
