@@ -1,6 +1,9 @@
 """The program ``llise``, also as ``python -m llise``."""
 
+import contextlib
+import os
 import sys
+import threading
 
 
 def main() -> None:
@@ -10,7 +13,20 @@ def main() -> None:
     except KeyboardInterrupt:
         print("llise: error: interrupted", file=sys.stderr)
         sys.exit(130)
-    run()
+    try:
+        run()
+    except SystemExit as end:
+        if end.code and threading.active_count() > 1:
+            _leave(end.code)
+        raise
+
+
+def _leave(code: int | str) -> None:
+    """End at once, all files being closed: Python would stop threads in the middle of C++ code, which aborts."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else 1)
 
 
 if __name__ == "__main__":
