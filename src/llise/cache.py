@@ -29,9 +29,7 @@ def folder() -> Path:
 def place(reference: np.ndarray, settings: dict[str, Any]) -> Path:
     """File of the model of this reference, these settings and this version of the package."""
     key = [content_hash(reference), settings, __version__, FORMAT_VERSION]
-    return (
-        folder() / f"{hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]}.safetensors"
-    )
+    return folder() / f"{hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]}.safetensors"
 
 
 def lookup(reference: np.ndarray, settings: dict[str, Any]) -> Diagnoser | None:

@@ -69,9 +69,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     if not os.path.isdir(target.parent):
         raise OutputError(f"cannot write {path}: there is no folder {target.parent}; create it first")
     if not os.access(target.parent, os.W_OK):
-        raise OutputError(
-            f"cannot write {path}: the folder {target.parent} is read-only; choose another place"
-        )
+        raise OutputError(f"cannot write {path}: the folder {target.parent} is read-only; choose another place")
 
 
 def printable(text: str) -> str:

@@ -75,9 +75,7 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     except ImageError:
         raise
     except Image.UnidentifiedImageError:
-        raise ImageError(
-            f"{path}: not an image that can be read; use PNG, JPEG, TIFF, BMP, WebP or PGM"
-        ) from None
+        raise ImageError(f"{path}: not an image that can be read; use PNG, JPEG, TIFF, BMP, WebP or PGM") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise ImageError(
             f"{path}: more than {Image.MAX_IMAGE_PIXELS} pixels, which may be a decompression bomb; "
@@ -118,9 +116,7 @@ def _check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
         raise ImageError(f"{path}: {name} pixels have no agreed grey value; {SAVE_AS_GREY}")
     depth, grey = _bit_depth(picture, path), picture.mode.startswith("I")
     if depth > 8 and not grey:
-        raise ImageError(
-            f"{path}: {depth}-bit colour would be cut to 8 bits; {SAVE_AS_GREY} or as 16-bit grey"
-        )
+        raise ImageError(f"{path}: {depth}-bit colour would be cut to 8 bits; {SAVE_AS_GREY} or as 16-bit grey")
     if depth not in (1, 2, 4, 8) and not (depth == 16 and grey):
         raise ImageError(f"{path}: {depth}-bit grey has no agreed range; save it as 8-bit or 16-bit grey")
 
@@ -164,9 +160,7 @@ def _grey(picture: Image, path: object) -> np.ndarray:
 
 def _check_opaque(alpha: np.ndarray, name: object) -> None:
     if alpha.min() < 255:
-        raise ImageError(
-            f"{name}: has transparent pixels, whose grey value depends on the background; flatten it"
-        )
+        raise ImageError(f"{name}: has transparent pixels, whose grey value depends on the background; flatten it")
 
 
 def as_uint8(image: np.ndarray, name: str = "image") -> np.ndarray:
@@ -241,9 +235,7 @@ def image_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
             entries = sorted(path.iterdir())
         except OSError as error:
             raise ImageError(f"{path}: folder cannot be read ({error.strerror}); check permissions") from None
-        found = [
-            p for p in entries if p.suffix.lower() in SUFFIXES and not p.name.startswith(".") and p.is_file()
-        ]
+        found = [p for p in entries if p.suffix.lower() in SUFFIXES and not p.name.startswith(".") and p.is_file()]
         if not found:
             raise ImageError(f"{path}: folder without images; expected files named {', '.join(SUFFIXES)}")
         files += found

@@ -27,9 +27,7 @@ from .labels import LABELS, LETTERS
 COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
 """The palette of Okabe and Ito, told apart with every kind of colour vision; in the order of LABELS."""
 
-NAMES = dict(
-    zip(LABELS, ("original", "contrast", "Gaussian noise", "luminance", "blur", "impulse noise", "JPEG"))
-)
+NAMES = dict(zip(LABELS, ("original", "contrast", "Gaussian noise", "luminance", "blur", "impulse noise", "JPEG")))
 """How a label reads in a table."""
 
 NOUNS = {**NAMES, "contrast": "contrast change", "luminance": "luminance shift", "jpeg": "JPEG compression"}
@@ -214,9 +212,7 @@ def _summary_data(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
         "verdict": [LABELS.index(label) for label in diagnosis.verdict],
         "confidence": round(float(diagnosis.confidence), 4),
         "shares": [round(float(diagnosis.shares.get(label, 0.0)), 4) for label in LABELS],
-        "severity": [
-            [LABELS.index(label), round(float(mse), 2)] for label, mse in diagnosis.severity.items()
-        ],
+        "severity": [[LABELS.index(label), round(float(mse), 2)] for label, mse in diagnosis.severity.items()],
         "mse": round(float(diagnosis.mse), 3),
         "psnr": round(float(diagnosis.psnr), 3) if math.isfinite(diagnosis.psnr) else None,
         "ssim": round(float(diagnosis.ssim), 5),

@@ -59,9 +59,7 @@ class Table:
         if not self._started:
             self._print("FILE", *self.HEAD)
             self._started = True
-        severity = " + ".join(
-            f"{diagnosis.severity[kind]:.0f}" for kind in diagnosis.verdict if kind in KINDS
-        )
+        severity = " + ".join(f"{diagnosis.severity[kind]:.0f}" for kind in diagnosis.verdict if kind in KINDS)
         self._print(
             printable(diagnosis.file or ""),
             " + ".join(diagnosis.verdict),
@@ -78,9 +76,7 @@ class Table:
         """Nothing is left to write."""
 
     def _print(self, name: str, verdict: str, *numbers: str) -> None:
-        cells = [f"{verdict:{self.WIDTHS[0]}}"] + [
-            f"{text:>{w}}" for text, w in zip(numbers, self.WIDTHS[1:])
-        ]
+        cells = [f"{verdict:{self.WIDTHS[0]}}"] + [f"{text:>{w}}" for text, w in zip(numbers, self.WIDTHS[1:])]
         print(f"{name:{self.width}}", *cells, sep="  ", file=self.out, flush=True)
 
 
