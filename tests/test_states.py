@@ -95,6 +95,14 @@ def test_arrays_that_do_not_belong_together_are_refused(name, value):
         restored("KernelLLISE", {**arrays, name: value}, settings)
 
 
+@pytest.mark.parametrize("name", ["coordinates", "means", "objective", "history", "n_iter"])
+def test_a_state_with_an_array_missing_is_refused(name):
+    arrays, settings = state_of(KernelLLISE(3, n_neighbors=5).fit(IMAGES))
+    del arrays[name]
+    with pytest.raises(KeyError, match=name):
+        restored("KernelLLISE", arrays, settings)
+
+
 def test_a_recogniser_with_codes_of_no_class_is_refused():
     arrays, settings = state_of(DistortionRecognizer(LLISE(3, n_neighbors=5)).fit(IMAGES, LABELS))
     for codes in (np.full(14, 2), np.full(14, -1), np.zeros(3, int)):

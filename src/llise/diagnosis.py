@@ -411,7 +411,9 @@ def _kept(manifold: Any) -> Kept:
 def _restored(learner: Any, images: np.ndarray, kept: Kept) -> Any:
     """Return the learner as fitted on `images` with the coordinates kept, in single precision as on disk."""
     arrays = {"coordinates": kept.embedding.astype(np.float64)}
-    return learner._resume(images, arrays if kept.level is None else arrays | {"level": kept.level}, 255.0)
+    if kept.level is not None:
+        arrays["level"] = kept.level
+    return learner._resume(images, arrays, 255.0, measured=False)
 
 
 def _as_mosaic(windows: np.ndarray) -> np.ndarray:

@@ -292,10 +292,11 @@ class LLISE(Learner):
             self.stationarity_ = float(fitted.stationarity.max())
             self.n_iter_ = int(fitted.n_iter.max())
 
-    def _resume(self, X, kept: dict[str, np.ndarray], data_range: float, seed: int = 0) -> LLISE:
+    def _resume(self, X, kept: dict[str, np.ndarray], data_range: float, seed: int = 0, measured: bool = True) -> LLISE:
         """As fitted on X before, from what was kept of ``blocks_``; checked, as compiled code trusts shapes.
 
-        Coordinates and the statistics that new images need must be there; measurements of the fit may be.
+        Coordinates and the statistics that new images need must be there, and measurements of the fit where
+        ``measured``.
         """
         images, grid = as_images(self, X, reset=True)
         self.data_range_ = grey_range(images, data_range, rows=self.image_shape_ is None)
@@ -309,9 +310,9 @@ class LLISE(Learner):
         for name in expected:
             if not np.isfinite(kept[name]).all():
                 raise ValueError(f"{name} has NaN or infinity")
-        if "objective" in kept:
-            measured = ("reconstruction_error", "objective", "stationarity", "n_iter", "violation")
-            expected |= dict.fromkeys(measured, (b,)) | {"history": (b, *kept["history"].shape[1:])}
+        if measured:
+            names = ("reconstruction_error", "objective", "stationarity", "n_iter", "violation")
+            expected |= dict.fromkeys(names, (b,)) | {"history": (b, *kept["history"].shape[1:])}
         for name, shape in expected.items():
             if kept[name].shape != shape:
                 raise ValueError(f"{name} has shape {kept[name].shape}, expected {shape}")
