@@ -355,8 +355,7 @@ def exact_embedding(
     b = weights.shape[0]
     S = _dense(weights, neighbors)
     at = _Blocks(S, start, c).move(_spectral_start(S, start, START_ROUNDS))
-    active, inverse = np.arange(b), S  # (no inverse yet)
-    products = np.zeros(b)
+    active, products = np.arange(b), np.zeros(b)
     rest = _Compiled(weights, neighbors, c, start, tol, max_iter, out, results)
     for iteration in range(max_iter + 1):
         G = at.gradient()
@@ -372,12 +371,14 @@ def exact_embedding(
         if not going.all():
             keep = like(weights, np.flatnonzero(going))
             at, active = at.only(keep), active[going]
-            G, R, relative, inverse = (xp.take(v, keep, axis=0) for v in (G, R, relative, inverse))
+            G, R, relative = (xp.take(v, keep, axis=0) for v in (G, R, relative))
         if too_few_for_device(weights, active.size):
             products[active] += rest.finish(active, at.Y)
             break
         if iteration % 4 == 0:
             inverse = _inverse(at.S, 1 / at.beta)
+        elif not going.all():
+            inverse = xp.take(inverse, keep, axis=0)
         forcing = xp.minimum(xp.sqrt(relative), xp.zeros_like(relative) + 0.1)
         U, taken = _newton_step(_Hessian(at, G), R, inverse, forcing)
         products[active] += taken
