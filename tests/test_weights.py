@@ -19,7 +19,7 @@ from problems import (
 from scipy.optimize import check_grad
 from sklearn.manifold._locally_linear import barycenter_weights
 
-from llise import _array_weights, _numba_weights
+from llise import _array_weights, _numba_eigen
 from llise._backend import to_numpy
 from llise.gram import Kernel
 from llise.objectives import reconstruction_gradient, reconstruction_value, ssim_distance
@@ -189,12 +189,12 @@ def compiled_eigen(K):
     """d (problems, k) and U (problems, k, k), vectors in rows, of one lane a problem; zeros beyond the rank."""
     problems, k, _ = K.shape
     factors = np.zeros_like(K)
-    ranks = [_numba_weights._pivoted_cholesky(K, j, factors, np.empty(k)) for j in range(problems)]
+    ranks = [_numba_eigen.pivoted_cholesky(K, j, factors, np.empty(k)) for j in range(problems)]
     for factor, rank in zip(factors, ranks):
         factor[rank:] = 0
     X = np.ascontiguousarray(factors.transpose(1, 2, 0))
     d = np.zeros((k, problems))
-    _numba_weights._one_sided_jacobi(X, max(ranks), d)
+    _numba_eigen.one_sided_jacobi(X, max(ranks), d)
     return d.T, X.transpose(2, 0, 1)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ._backend import add_product, device_of, like, namespace, put_rows, rotate, to_numpy
-from ._numba_weights import HARD, LAST, NEWTON, NULL, RANK, REACH, SWEEPS
+from ._numba_eigen import LAST, RANK, SWEEPS
+from ._numba_weights import HARD, NEWTON, NULL, REACH
 
 Array = Any
 

@@ -11,6 +11,7 @@ from collections import namedtuple
 import numpy as np
 
 from ._jit import FAST, jit
+from ._numba_eigen import eigen
 from ._numba_linalg import (
     Factor,
     centre,
@@ -28,7 +29,6 @@ from ._numba_linalg import (
     tall,
     violation,
 )
-from ._numba_weights import _eigen
 from ._simd import load, spread, store, total
 
 DAMPING = 1e-11  # of the mean diagonal, added to the preconditioner
@@ -344,7 +344,7 @@ def _canonical(S, Y, p, out):
     times_S(S, Y, AY)
     combine(1.0, Y, -1.0, AY)
     cross(AY, AY, 1.0, T)
-    values, vectors = _eigen(T, p)
+    values, vectors = eigen(T, p)
     for t in range(p):
         i = 0  # place of the eigenvalue t in ascending order
         for s in range(p):

@@ -1,0 +1,226 @@
+"""Compiled eigen-decompositions of many small symmetric matrices (equation numbers: docs/math.md).
+
+Free functions of arrays, for the weights and the embedding.  Matrices are worked on in *lanes*, arrays whose last axis
+runs over problems, so that the vector units see long inner loops.  Semidefinite matrices go through a pivoted Cholesky
+factor and one-sided rotations, which cost only what the rank asks for; indefinite ones, and where a complete basis is
+needed, through two-sided rotations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._jit import FAST, jit
+
+LANES = 32
+SWEEPS = 30  # one-sided Jacobi converges in 1 to 6, two-sided in 5 to 8
+RANK = 1e-14  # a pivot this small against the greatest is rounding
+SKEW = 1e-31  # columns are orthogonal where the squared cosine is below rounding
+LAST = 1e-16  # convergence is quadratic: a sweep that met nothing more skewed was the last
+
+
+# ------------------------------------------------------------------------------------- semidefinite matrices
+
+
+@jit(fastmath=FAST)
+def pivoted_cholesky(K, j, L, left):
+    """K[j] = sum of l l' over the rows l of L[j], greatest pivots first; returns their number, the rank of K[j]."""
+    k = K.shape[1]
+    greatest = 0.0
+    for r in range(k):
+        left[r] = K[j, r, r]
+        greatest = max(greatest, left[r])
+    for i in range(k):
+        pivot = 0
+        for r in range(1, k):
+            if left[r] > left[pivot]:
+                pivot = r
+        if not left[pivot] > RANK * greatest:
+            return i
+        for r in range(k):
+            L[j, i, r] = K[j, pivot, r]
+        for t in range(i):
+            part = L[j, t, pivot]
+            for r in range(k):
+                L[j, i, r] -= part * L[j, t, r]
+        scale = 1.0 / np.sqrt(left[pivot])
+        for r in range(k):
+            L[j, i, r] *= scale if left[r] >= 0.0 else 0.0
+            left[r] = max(left[r] - L[j, i, r] * L[j, i, r], 0.0) if left[r] >= 0.0 else -1.0
+        left[pivot] = -1.0  # done
+    return k
+
+
+@jit(fastmath=FAST)
+def one_sided_jacobi(X, columns, squares):
+    """Rotate the first columns of X (columns, k, lanes) until they are orthogonal: then X X' = U diag(d) U'.
+
+    Eigenvalues d, the squared norms, come in ``squares`` (columns, lanes), unit vectors in X.  A pivoted Cholesky
+    factor is nearly orthogonal already, the more so the more its pivots differ, and small eigenvalues come out
+    with small relative errors.  Columns of zeros stay so.
+    """
+    _, k, lanes = X.shape
+    cosine = np.empty(lanes)
+    sine = np.empty(lanes)
+    inner = np.empty(lanes)
+    for _ in range(SWEEPS):
+        for i in range(columns):
+            _products(X, i, i, squares[i])
+        worst = 0.0
+        for p in range(columns - 1):
+            for q in range(p + 1, columns):
+                _products(X, p, q, inner)
+                skew = _rotations(squares, p, q, inner, cosine, sine)
+                if skew > SKEW:
+                    _rotate_columns(X, p, q, cosine, sine)
+                    worst = max(worst, skew)
+        if worst <= LAST:
+            break
+    for i in range(columns):
+        _products(X, i, i, squares[i])
+        for l in range(lanes):
+            inner[l] = 1.0 / (np.sqrt(squares[i, l]) + 1e-300)
+        for r in range(k):
+            for l in range(lanes):
+                X[i, r, l] *= inner[l]
+
+
+@jit(fastmath=FAST)
+def _products(X, p, q, out):
+    """Inner products of the columns p and q, two rows at a time."""
+    _, k, lanes = X.shape
+    for l in range(lanes):
+        out[l] = X[p, 0, l] * X[q, 0, l] if k % 2 else 0.0
+    for r in range(k % 2, k, 2):
+        for l in range(lanes):
+            out[l] += X[p, r, l] * X[q, r, l] + X[p, r + 1, l] * X[q, r + 1, l]
+
+
+@jit(fastmath=FAST)
+def _rotations(squares, p, q, inner, cosine, sine):
+    """Rotations that make the columns p and q orthogonal, and their squared norms thereafter.
+
+    Returns the sum of squared cosines between them.  Few arrays a loop: more could overlap in more ways than the
+    compiler is ready to rule out, and would not be vectorised.
+    """
+    lanes = inner.size
+    skew = 0.0
+    for l in range(lanes):
+        skew += inner[l] * inner[l] / (squares[p, l] * squares[q, l] + 1e-300)
+    if not skew > SKEW:
+        return skew
+    for l in range(lanes):
+        gap = squares[q, l] - squares[p, l]
+        tangent = 2.0 * inner[l] / (abs(gap) + np.sqrt(gap * gap + 4.0 * inner[l] * inner[l]) + 1e-300)
+        sine[l] = tangent if gap >= 0.0 else -tangent
+    for l in range(lanes):
+        change = sine[l] * inner[l]
+        squares[p, l] -= change
+        squares[q, l] += change
+    for l in range(lanes):
+        cosine[l] = 1.0 / np.sqrt(1.0 + sine[l] * sine[l])
+        sine[l] *= cosine[l]
+    return skew
+
+
+@jit(fastmath=FAST)
+def _rotate_columns(X, p, q, cosine, sine):
+    _, k, lanes = X.shape
+    for r in range(k):
+        for l in range(lanes):
+            x = X[p, r, l]
+            y = X[q, r, l]
+            X[p, r, l] = cosine[l] * x - sine[l] * y
+            X[q, r, l] = sine[l] * x + cosine[l] * y
+
+
+# ------------------------------------------------------------------------------------ any symmetric matrices
+
+
+@jit()
+def eigen_lanes(K, A, V):
+    """Eigenvalues on the diagonals of A and eigenvectors in V, both (k, k, lanes), of matrices K (lanes, k, k).
+
+    Two-sided rotations: slower than ``one_sided_jacobi``, but K may be indefinite and the basis is complete.
+    """
+    lanes, k, _ = K.shape
+    for l in range(lanes):
+        for r in range(k):
+            for s in range(r, k):
+                A[r, s, l] = K[l, r, s]
+    _jacobi_lanes(A, V, lanes)
+
+
+@jit()
+def eigen(K, k):
+    """Eigenvalues and eigenvectors of the leading k x k part of a symmetric matrix."""
+    A = np.empty((k, k, 1))
+    V = np.empty((k, k, 1))
+    for r in range(k):
+        for s in range(k):
+            A[r, s, 0] = K[r, s]
+    _jacobi_lanes(A, V, 1)
+    d = np.empty(k)
+    vectors = np.empty((k, k))
+    for r in range(k):
+        d[r] = A[r, r, 0]
+        for s in range(k):
+            vectors[r, s] = V[r, s, 0]
+    return d, vectors
+
+
+@jit(fastmath=FAST)
+def _jacobi_lanes(A, V, lanes):
+    """Cyclic Jacobi: the upper triangles of A become diagonal, the columns of V eigenvectors."""
+    k = A.shape[0]
+    cosine = np.empty(lanes)
+    sine = np.empty(lanes)
+    for r in range(k):
+        for s in range(k):
+            for l in range(lanes):
+                V[r, s, l] = 1.0 if r == s else 0.0
+    last = False
+    for _ in range(SWEEPS):
+        worst = 0.0
+        for l in range(lanes):
+            off = 0.0
+            on = 0.0
+            for r in range(k):
+                on += A[r, r, l] * A[r, r, l]
+                for s in range(r + 1, k):
+                    off += A[r, s, l] * A[r, s, l]
+            if off > worst * on:
+                worst = off / on if on > 0.0 else 0.0
+        if worst < 1e-31 or last:
+            break
+        last = worst < 1e-24  # convergence is quadratic: one more sweep will do
+        for p in range(k - 1):
+            for q in range(p + 1, k):
+                for l in range(lanes):
+                    apq = A[p, q, l]
+                    gap = A[q, q, l] - A[p, p, l]
+                    span = abs(gap) + np.sqrt(gap * gap + 4.0 * apq * apq)
+                    tangent = 2.0 * apq / (span + 1e-300)
+                    tangent = tangent if gap >= 0.0 else -tangent
+                    cosine[l] = 1.0 / np.sqrt(1.0 + tangent * tangent)
+                    sine[l] = tangent * cosine[l]
+                    A[p, p, l] -= tangent * apq
+                    A[q, q, l] += tangent * apq
+                    A[p, q, l] = 0.0
+                for i in range(p):
+                    _rotate(A[i, p], A[i, q], cosine, sine, lanes)
+                for i in range(p + 1, q):
+                    _rotate(A[p, i], A[i, q], cosine, sine, lanes)
+                for i in range(q + 1, k):
+                    _rotate(A[p, i], A[q, i], cosine, sine, lanes)
+                for i in range(k):
+                    _rotate(V[i, p], V[i, q], cosine, sine, lanes)
+
+
+@jit(fastmath=FAST)
+def _rotate(x, y, cosine, sine, lanes):
+    for l in range(lanes):
+        u = x[l]
+        v = y[l]
+        x[l] = cosine[l] * u - sine[l] * v
+        y[l] = sine[l] * u + cosine[l] * v
