@@ -114,7 +114,7 @@ class _Hessian:
         xp = namespace(U)
         SU = xp.matmul(self.at.S, U)
         AU, both = U - SU, xp.concat([U, SU], axis=-1)
-        # derivatives of alpha and of log beta, and from them of 2 tau
+        # twice the derivatives of alpha, over beta^2, and of log beta; from them of tau
         alpha = 2 * self.weight * xp.sum(self.residual * AU, axis=-1)[..., None]
         slope = 2 * self.weight * xp.sum(self.both * both, axis=-1)[..., None]
         bend = add_product(alpha, self.tau, slope, -1)
@@ -310,7 +310,7 @@ def _line_search(at: _Blocks, U: Array, R: Array) -> tuple[_Blocks, np.ndarray]:
     noise = 1e-15 * xp.sqrt(n * at.value) + 1e-14 * at.value
     best = at.move(_retract(add_product(at.Y, _wide(step), U)))
     good = best.value <= at.value + 1e-4 * step * descent + noise
-    moved = to_numpy(good) + False
+    moved = to_numpy(good).copy()
     if moved.all():
         return best, moved
     best = _choose(good, best, at)
