@@ -27,8 +27,9 @@ from scipy import ndimage
 from scipy.signal import fftconvolve
 from skimage import data
 
-from llise import LLISE, datasets, distortions, synthesis
-from llise.diagnosis import Diagnoser
+from llise import LLISE, datasets, distortions
+from llise.diagnosis import random_copies as synthesis
+from llise.diagnosis.diagnoser import Diagnoser
 from llise.images import as_uint8
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
 from llise.recognition import nearest_labels, vote_shares

@@ -10,9 +10,9 @@ import argparse
 import numpy as np
 
 from llise import LLISE, KernelLLISE, datasets, distortions
-from llise import _numba_embedding as kernels
-from llise._numba_linalg import get_rows, set_tall, tall
 from llise.blocks import BlockGrid, prepare
+from llise.engine import numba_embedding as kernels
+from llise.engine.numba_linalg import get_rows, set_tall, tall
 from llise.objectives import embedding_value
 
 

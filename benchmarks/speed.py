@@ -26,8 +26,8 @@ from sklearn.manifold import LocallyLinearEmbedding
 from threadpoolctl import threadpool_limits
 
 from llise import LLISE, datasets
+from llise.admm import embedding_start, weight_start
 from llise.blocks import BlockGrid
-from llise.solvers import embedding_start, weight_start
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import oracle

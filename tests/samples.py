@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 from PIL import Image
 
-from llise.diagnosis import Diagnosis
+from llise.diagnosis.diagnoser import Diagnosis
 from llise.labels import KINDS, LABELS
 
 

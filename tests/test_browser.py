@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from samples import diagnosis, manifold, picture
 
-from llise.report import HtmlReport
+from llise.output.page import HtmlReport
 
 selenium = pytest.importorskip("selenium", reason="selenium is not installed (extra 'test')")
 from selenium.webdriver import Chrome, ChromeOptions  # noqa: E402

@@ -20,10 +20,10 @@ from PIL import Image
 from samples import BAD_FILES, picture, write_bad_file
 
 import llise
-from llise import cli
+from llise.cli import commands as cli
 from llise.labels import LABELS
 
-SCHEMA = json.loads((files("llise") / "data" / "diagnose.schema.json").read_text())
+SCHEMA = json.loads((files("llise.output") / "diagnose.schema.json").read_text())
 COMMANDS = ("demo", "diagnose", "fit", "distort", "info", "reproduce", "completion")
 
 

@@ -7,11 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import llise
-from llise import datasets, distortions, synthesis
-from llise.diagnosis import Diagnoser, Diagnosis, diagnose
+from llise import datasets, distortions
+from llise.diagnosis import random_copies as synthesis
+from llise.diagnosis.diagnoser import Diagnoser, Diagnosis, diagnose
+from llise.diagnosis.features import Statistics, block_dct, choose_windows
+from llise.diagnosis.profiles import Profile
 from llise.labels import KINDS, LABELS
-from llise.profiles import Profile
-from llise.statistics import Statistics, block_dct, choose_windows
 
 IMAGE = datasets.reference()[40:168, 160:320]
 

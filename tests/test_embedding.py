@@ -6,9 +6,9 @@ import pytest
 from problems import KERNELS, blocks_of, bytes_of, constant_of, local_problems, photographs
 from scipy.optimize import check_grad
 
-from llise import _numba_embedding as kernels
-from llise._numba_linalg import get_rows, set_tall, tall
 from llise.embedding import content_start, exact_embedding, reconstruct
+from llise.engine import numba_embedding as kernels
+from llise.engine.numba_linalg import get_rows, set_tall, tall
 from llise.gram import Kernel
 from llise.objectives import embedding_gradient, embedding_value
 from llise.weights import exact_weights, semidefinite

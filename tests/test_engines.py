@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from problems import KERNELS, blocks_of, bytes_of, constant_of, degenerate_problems, local_problems, photographs
 
-from llise import ADMM, LLISE, KernelLLISE, _array_embedding
-from llise import _numba_embedding as compiled
-from llise._backend import to_numpy
+from llise import ADMM, LLISE, KernelLLISE
+from llise.admm import embedding_start, weight_start
 from llise.blocks import prepare
 from llise.embedding import admm_embedding, content_start, exact_embedding
+from llise.engine import array_embedding as _array_embedding
+from llise.engine import numba_embedding as compiled
+from llise.engine.backend import to_numpy
 from llise.gram import Kernel, local_gram, new_gram, take_local, training_gram
 from llise.neighbors import new_neighbors, training_neighbors
 from llise.objectives import reconstruction_value
-from llise.solvers import embedding_start, weight_start
 from llise.weights import admm_weights, exact_weights, semidefinite
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
@@ -291,7 +292,9 @@ def test_a_twin_takes_its_own_coordinates_on_torch_too():
 
 
 def test_the_engine_of_an_array_is_chosen_by_the_array():
-    from llise import _array_weights, _numba_weights, weights
+    from llise import weights
+    from llise.engine import array_weights as _array_weights
+    from llise.engine import numba_weights as _numba_weights
 
     assert weights._engine(np.zeros(2)) is _numba_weights
     assert weights._engine(to_strict(np.zeros(2))) is _array_weights

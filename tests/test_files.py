@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from llise.files import OutputError, atomic_write
+from llise.storage.files import OutputError, atomic_write
 
 
 def test_the_file_appears_only_when_it_is_whole(tmp_path):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llise import _numba_linalg as linalg
-from llise._jit import jit
-from llise._simd import load, spread, store, total
+from llise.engine import numba_linalg as linalg
+from llise.engine.jit import jit
+from llise.engine.simd import load, spread, store, total
 
 SHAPES = [(5, 1), (8, 4), (9, 2), (12, 5), (121, 4), (40, 8), (30, 9)]
 

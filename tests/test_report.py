@@ -11,7 +11,7 @@ from PIL import Image
 from samples import diagnosis, manifold
 
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
-from llise.report import COLOURS, HtmlReport, picture_uri, script_json, verdict_sentence, write_html
+from llise.output.page import COLOURS, HtmlReport, picture_uri, script_json, verdict_sentence, write_html
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&amp;.png'
 

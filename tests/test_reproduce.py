@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from llise import cli, datasets, experiments, figures, pages
-from llise.documents import Heading, Items, Table, Text, to_html, to_markdown
+from llise import datasets
+from llise.cli import commands as cli
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
+from llise.reproduction import experiments, figures, pages
+from llise.reproduction.documents import Heading, Items, Table, Text, to_html, to_markdown
 
 BLOCKWISE = [method.name for method in experiments.METHODS if method.blockwise]
 FEW = ["llise", "lle", "lle-rbf"]
@@ -47,7 +49,7 @@ def without_pages(monkeypatch):
     """Neither figures nor pages, and a short course of the iterations: what is tested is the results' files."""
     monkeypatch.setattr(figures, "draw", lambda *_: [])
     monkeypatch.setattr(pages, "write", lambda *_: None)
-    monkeypatch.setattr("llise.convergence.MAX_COUNT", 30)
+    monkeypatch.setattr("llise.reproduction.convergence.MAX_COUNT", 30)
     digest = experiments._source_digest()  # read once: an edit during the test is not what is tested
     monkeypatch.setattr(experiments, "_source_digest", lambda: digest)
 
@@ -320,8 +322,8 @@ def test_unknown_methods_are_refused_by_name(names, said):
 
 def test_without_matplotlib_the_extra_is_named_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "llise.figures")
-    monkeypatch.delattr("llise.figures")
+    monkeypatch.delitem(sys.modules, "llise.reproduction.figures")
+    monkeypatch.delattr("llise.reproduction.figures")
     with pytest.raises(ImportError, match=r"llise\[plot\]"):
         experiments.reproduce(crop(48), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -14,12 +14,13 @@ import pytest
 from PIL import Image
 from samples import QuickDiagnoser, diagnosis, manifold, picture
 
-from llise import cache, cli, models
-from llise.files import printable
+from llise.cli import commands as cli
 from llise.labels import KINDS, LABELS
-from llise.results import Csv, Json, Table, as_dict
+from llise.output.rows import Csv, Json, Table, as_dict
+from llise.storage import cache, models
+from llise.storage.files import printable
 
-SCHEMA = json.loads((files("llise") / "data" / "diagnose.schema.json").read_text())
+SCHEMA = json.loads((files("llise.output") / "diagnose.schema.json").read_text())
 
 
 def filled(rows, *verdicts):
@@ -93,7 +94,7 @@ def test_names_are_printed_on_one_line_without_control_characters():
 def quick(monkeypatch, tmp_path):
     """The commands with a diagnoser that learns nothing and a cache of their own."""
     import llise
-    from llise import diagnosis as module
+    from llise.diagnosis import diagnoser as module
 
     Quick = type("Diagnoser", (QuickDiagnoser,), {})
     monkeypatch.setattr(module, "Diagnoser", Quick, raising=False)

@@ -5,8 +5,8 @@ import pytest
 from samples import picture
 
 from llise import ADMM, LLE, LLISE, DistortionRecognizer, KernelLLE, KernelLLISE, load, save
-from llise.models import ModelError
-from llise.states import restored, state_of
+from llise.storage.models import ModelError
+from llise.storage.states import restored, state_of
 
 IMAGES = np.stack([picture(24, 32, seed) for seed in range(14)])
 NEW = np.stack([picture(24, 32, seed) for seed in (3, 50, 51)])  # the first is a training image

@@ -19,8 +19,9 @@ from problems import (
 from scipy.optimize import check_grad
 from sklearn.manifold._locally_linear import barycenter_weights
 
-from llise import _array_weights, _numba_eigen
-from llise._backend import to_numpy
+from llise.engine import array_weights as _array_weights
+from llise.engine import numba_eigen as _numba_eigen
+from llise.engine.backend import to_numpy
 from llise.gram import Kernel
 from llise.objectives import reconstruction_gradient, reconstruction_value, ssim_distance
 from llise.weights import RIDGE, exact_weights, semidefinite

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils.validation import check_is_fitted
 
-from ._validation import as_images, grey_range
-from .estimators import Learner, twins_of
-from .gram import Kernel, refuse_unnormalisable
+from llise.estimators import Learner, twins_of
+from llise.gram import Kernel, refuse_unnormalisable
+from llise.validation import as_images, grey_range
 
 Array = Any
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import namespace, uses_numba
+from llise.engine.backend import namespace, uses_numba
 
 Array = Any
 
@@ -195,7 +195,7 @@ def prepare(
 
 def _sums(values: Array) -> Array:
     if uses_numba(values):
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         return _numba_gram.sums(np.ascontiguousarray(values))
     xp = namespace(values)

@@ -17,8 +17,8 @@ from joblib import Parallel
 from PIL import Image
 
 from llise import distortions
-from llise._tasks import task
 from llise.distortions import Distorted, UnreachableWarning
+from llise.engine.tasks import task
 from llise.labels import KINDS, PAPER_MIXTURES
 
 TRAINING_LEVELS = tuple(range(45, 901, 45))

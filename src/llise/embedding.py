@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import like, namespace, uses_numba
-from .solvers import ADMM
+from llise.admm import ADMM
+from llise.engine.backend import like, namespace, uses_numba
 
 Array = Any
 TOLERANCE = 5e-7  # relative Riemannian gradient at which the exact solver stops
@@ -66,7 +66,7 @@ def admm_embedding(
 def reconstruct(weights: Array, neighbors: Array, coordinates: Array) -> Array:
     """Coordinates (b, m, p) of images from those of their training neighbours: sum_r w_r y_r (eq. 38)."""
     if uses_numba(coordinates):
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         return _numba_gram.combinations(weights, neighbors, coordinates)
     xp = namespace(coordinates)
@@ -81,7 +81,7 @@ def content_start(values: Array, p: int) -> Array:
     """Start (b, n, p) that depends on each block's content alone: fixed random projections of the centred blocks."""
     directions = _directions(values.shape[-1], p)
     if uses_numba(values):
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         return _numba_gram.projections(np.ascontiguousarray(values), directions)
     xp = namespace(values)
@@ -98,9 +98,9 @@ def _directions(q: int, p: int) -> np.ndarray:
 def _engine(array: Array) -> Any:
     """The file with this array's kernels; both have the same functions."""
     if uses_numba(array):
-        from . import _numba_embedding as engine
+        from llise.engine import numba_embedding as engine
     else:
-        from . import _array_embedding as engine  # type: ignore[no-redef]
+        from llise.engine import array_embedding as engine  # type: ignore[no-redef]
     return engine
 
 

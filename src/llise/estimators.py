@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ._backend import blocks_at_once, namespace, to_numpy, uses_numba
-from ._validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
-from .blocks import BlockGrid
-from .gram import Kernel
-from .pipeline import Fitted, Settings, fit_chunk, gather, run_chunks, transform_chunk
-from .solvers import ADMM
-from .weights import CONSTRAINTS, RIDGE
+from llise.admm import ADMM
+from llise.blocks import BlockGrid
+from llise.engine.backend import blocks_at_once, namespace, to_numpy, uses_numba
+from llise.gram import Kernel
+from llise.pipeline import Fitted, Settings, fit_chunk, gather, run_chunks, transform_chunk
+from llise.validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
+from llise.weights import CONSTRAINTS, RIDGE
 
 Array = Any
 LEAST_RIDGE = 1e-6

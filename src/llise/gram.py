@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import namespace, uses_numba
-from .blocks import Blocks
+from llise.blocks import Blocks
+from llise.engine.backend import namespace, uses_numba
 
 Array = Any
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
@@ -114,7 +114,7 @@ def linear_problems(blocks: Blocks, k: int) -> tuple[Array, Array, Array, Array]
 
     The same as :func:`training_gram`, ``training_neighbors`` and :func:`take_local` in one pass over the blocks.
     """
-    from . import _numba_gram
+    from llise.engine import numba_gram as _numba_gram
 
     products = _products(blocks, blocks)
     b, n, _ = products.shape
@@ -164,7 +164,7 @@ def local_gram(training: Blocks, neighbors: Array, kernel: Kernel, statistics: G
 def take_local(gram: Array, neighbors: Array) -> Array:
     """K = the k x k part of a Gram matrix (b, n, n) over each image's neighbours (b, m, k) -> (b, m, k, k)."""
     if uses_numba(gram):
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         K = np.empty((*neighbors.shape, neighbors.shape[-1]))
         _numba_gram.take_local(gram, neighbors, K)
@@ -179,7 +179,7 @@ def take_local(gram: Array, neighbors: Array) -> Array:
 
 def _local_products(values: Array, neighbors: Array) -> Array:
     if uses_numba(values):
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         return _numba_gram.local_products(values, neighbors)
     xp = namespace(values)
@@ -192,7 +192,7 @@ def _local_products(values: Array, neighbors: Array) -> Array:
 
 def _centred_local(products: Array, training: Blocks, neighbors: Array) -> Array:
     if uses_numba(products):
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         _numba_gram.centre_local(products, neighbors, *training.factors(), training.sums, _light(training))
         return products
@@ -226,7 +226,7 @@ def _products(a: Blocks, b: Blocks) -> Array:
     if x.dtype != y.dtype:
         x, y = (xp.astype(v, xp.float64, copy=False) for v in (x, y))
     if uses_numba(x) and x.dtype == np.float64:
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
         return _numba_gram.own_products(x) if a is b else _numba_gram.cross_products(x, y)
@@ -238,7 +238,7 @@ def _products(a: Blocks, b: Blocks) -> Array:
 def _centred_products(a: Blocks, b: Blocks) -> Array:
     products = _products(a, b)
     if uses_numba(products):
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         gram = np.empty(products.shape)
         _numba_gram.centred(products, *b.factors(), a.sums, b.sums, _light(a), _light(b), gram)
@@ -252,7 +252,7 @@ def _centred_products(a: Blocks, b: Blocks) -> Array:
 def _squares(blocks: Blocks) -> Array:
     """x'x (b, n) of the blocks as they are."""
     if uses_numba(blocks.values):
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         return _numba_gram.squares(np.ascontiguousarray(blocks.values))
     xp = namespace(blocks.values)

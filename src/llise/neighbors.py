@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import device_of, like, namespace, uses_numba
+from llise.engine.backend import device_of, like, namespace, uses_numba
 
 Array = Any
 
@@ -28,7 +28,7 @@ def new_neighbors(products: Array, norms: Array, k: int, twins: np.ndarray) -> A
 
 def _nearest(products: Array, norms: Array, k: int, twins: np.ndarray, exclude_self: bool) -> Array:
     if uses_numba(products):
-        from ._numba_gram import nearest
+        from llise.engine.numba_gram import nearest
 
         out = np.zeros((*products.shape[:2], k), np.int64)
         nearest(products, np.ascontiguousarray(norms), twins, exclude_self, out)

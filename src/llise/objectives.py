@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import namespace, uses_numba
+from llise.engine.backend import namespace, uses_numba
 
 Array = Any
 
@@ -83,7 +83,7 @@ def _floats(x: Array) -> Array:
 def reconstruction_value(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
     """f(w) = (a + w'Kw - 2w'kv) / (a + w'Kw + c) for problems with any leading axes (eq. 13)."""
     if uses_numba(w) and w.shape == kv.shape == K.shape[:-1] and w.shape[:-1] == a.shape:
-        from . import _numba_gram
+        from llise.engine import numba_gram as _numba_gram
 
         flat = (np.ascontiguousarray(v).reshape(-1, *v.shape[w.ndim - 1 :]) for v in (w, K, kv, a))
         return _numba_gram.reconstruction_values(*flat, c).reshape(a.shape)

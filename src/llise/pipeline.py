@@ -17,15 +17,15 @@ from joblib import Parallel
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
-from ._backend import like, namespace, to_numpy, uses_numba
-from ._tasks import task
-from .blocks import BlockGrid, Blocks, prepare
-from .embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
-from .gram import GramStatistics, Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
-from .neighbors import new_neighbors, training_neighbors
-from .objectives import reconstruction_value, ssim_constant
-from .solvers import ADMM, embedding_start, weight_start
-from .weights import admm_weights, exact_weights, semidefinite
+from llise.admm import ADMM, embedding_start, weight_start
+from llise.blocks import BlockGrid, Blocks, prepare
+from llise.embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
+from llise.engine.backend import like, namespace, to_numpy, uses_numba
+from llise.engine.tasks import task
+from llise.gram import GramStatistics, Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
+from llise.neighbors import new_neighbors, training_neighbors
+from llise.objectives import reconstruction_value, ssim_constant
+from llise.weights import admm_weights, exact_weights, semidefinite
 
 Array = Any
 BATCH = 16  # blocks that go from step to step together: few enough for the cache, enough for the calls

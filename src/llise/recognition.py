@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from ._backend import to_numpy
+from llise.engine.backend import to_numpy
 
 TIE = 1e-6  # coordinates have unit variance: distances that differ by less are equal
 
@@ -146,7 +146,7 @@ class DistortionRecognizer(ClassifierMixin, BaseEstimator):
     def _learner(self) -> Any:
         if self.manifold is not None:
             return clone(self.manifold)
-        from .estimators import LLISE
+        from llise.estimators import LLISE
 
         return LLISE()
 

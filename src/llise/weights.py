@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import namespace, uses_numba
-from .solvers import ADMM
+from llise.admm import ADMM
+from llise.engine.backend import namespace, uses_numba
 
 Array = Any
 CONSTRAINTS = ("sphere", "affine")
@@ -72,9 +72,9 @@ def semidefinite(K: Array, kv: Array, a: Array) -> tuple[Array, Array, Array]:
 def _engine(array: Array) -> Any:
     """The file with this array's kernels; both have the same functions."""
     if uses_numba(array):
-        from . import _numba_weights as engine
+        from llise.engine import numba_weights as engine
     else:
-        from . import _array_weights as engine  # type: ignore[no-redef]
+        from llise.engine import array_weights as engine  # type: ignore[no-redef]
     return engine
 
 

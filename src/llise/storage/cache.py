@@ -9,13 +9,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import __version__
-from .models import FORMAT_VERSION, ModelError, content_hash, load, save
+from llise import __version__
+from llise.storage.models import FORMAT_VERSION, ModelError, content_hash, load, save
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .diagnosis import Diagnoser
+    from llise.diagnosis.diagnoser import Diagnoser
 
 MOST = 12
 """Models that are kept; the one that was not used for longest goes first."""

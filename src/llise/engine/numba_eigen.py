@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import FAST, jit
+from llise.engine.jit import FAST, jit
 
 LANES = 32
 SWEEPS = 30  # one-sided Jacobi converges in 1 to 6, two-sided in 5 to 8

@@ -10,9 +10,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from ._jit import FAST, jit
-from ._numba_eigen import eigen
-from ._numba_linalg import (
+from llise.engine.jit import FAST, jit
+from llise.engine.numba_eigen import eigen
+from llise.engine.numba_linalg import (
     Factor,
     centre,
     cholesky,
@@ -29,7 +29,7 @@ from ._numba_linalg import (
     tall,
     violation,
 )
-from ._simd import load, spread, store, total
+from llise.engine.simd import load, spread, store, total
 
 DAMPING = 1e-11  # of the mean diagonal, added to the preconditioner
 MAX_PRODUCTS = 8  # Hessian products of one Newton step

@@ -11,11 +11,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from .documents import Code, Heading, Items, Part, Picture, Table, Text, to_html, to_markdown
-from .experiments import METHODS, Method, paper_table
-from .files import atomic_write
-from .labels import KINDS, LABELS, LETTERS
-from .report import NAMES
+from llise.labels import KINDS, LABELS, LETTERS
+from llise.output.page import NAMES
+from llise.reproduction.documents import Code, Heading, Items, Part, Picture, Table, Text, to_html, to_markdown
+from llise.reproduction.experiments import METHODS, Method, paper_table
+from llise.storage.files import atomic_write
 
 CLOSE = 0.10  # shares nearer than this are called alike
 DIVERGED = 2.0  # mean norm of the weights, which should be one

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from . import states
-from .files import atomic_write
+from llise.storage import states
+from llise.storage.files import atomic_write
 
 FORMAT = "llise-model"
 FORMAT_VERSION = 1

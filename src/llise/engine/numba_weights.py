@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import FAST, jit
-from ._numba_eigen import LANES, eigen_lanes, one_sided_jacobi, pivoted_cholesky
+from llise.engine.jit import FAST, jit
+from llise.engine.numba_eigen import LANES, eigen_lanes, one_sided_jacobi, pivoted_cholesky
 
 NEWTON = 60  # the secular equation takes 3 to 8 steps
 REACH = 1e-6  # a direction with a smaller part in the null space does not reach into it

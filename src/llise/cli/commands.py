@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from . import __version__
-from .files import printable
-from .labels import KINDS
+from llise import __version__
+from llise.labels import KINDS
+from llise.storage.files import printable
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .diagnosis import Diagnoser, Diagnosis
-    from .results import Rows
+    from llise.diagnosis.diagnoser import Diagnoser, Diagnosis
+    from llise.output.rows import Rows
 
 REPORT_FOLDER = "llise-report"
 REPRODUCTION_FOLDER = "llise-reproduction"
@@ -174,8 +174,8 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
         import json
         import warnings
 
-        from . import datasets, distortions
-        from .files import check_writable
+        from llise import datasets, distortions
+        from llise.storage.files import check_writable
 
         out.mkdir(parents=True, exist_ok=True)
         check_writable(out / "report.html")
@@ -225,7 +225,7 @@ def diagnose(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")
     with _one_line_warnings(quiet), _workers(jobs, scheduler):
-        from .images import ImageError, check_reference, read_image
+        from llise.images import ImageError, check_reference, read_image
 
         if html:
             _check_output(html, reference, *images)
@@ -254,8 +254,8 @@ def diagnose(
 def fit(reference: Path, out: Path, samples: int, jobs: int, scheduler: str | None, seed: int, quiet: bool) -> None:
     """Learn the manifold of REFERENCE and keep it as one file, for diagnose --model."""
     with _one_line_warnings(quiet), _workers(jobs, scheduler):
-        from . import models
-        from .images import check_reference, read_image
+        from llise.images import check_reference, read_image
+        from llise.storage import models
 
         _check_output(out, reference)
         pixels = read_image(reference)
@@ -295,9 +295,9 @@ def distort(image: Path, kinds: tuple[str, ...], mse: float, out: Path, seed: in
     The error of several kinds is shared between them, in the order given.
     """
     with _one_line_warnings(quiet):
-        from . import datasets
-        from .files import atomic_write
-        from .images import ImageError, read_image
+        from llise import datasets
+        from llise.images import ImageError, read_image
+        from llise.storage.files import atomic_write
 
         formats = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".pgm": "PPM"}
         if out.suffix.lower() not in formats:
@@ -324,7 +324,7 @@ def info(model: Path, as_json: bool) -> None:
     """Say what a model file holds, after checking that it is whole."""
     from dataclasses import asdict
 
-    from .models import read_header
+    from llise.storage.models import read_header
 
     header = read_header(model)
     if as_json:
@@ -373,10 +373,10 @@ def reproduce(
     interrupted goes on where it stopped.
     """
     with _one_line_warnings(quiet), _workers(jobs, scheduler):
-        from .images import read_image
+        from llise.images import read_image
 
         pixels = read_image(image) if image else None
-        from . import experiments, pages
+        from llise.reproduction import experiments, pages
 
         done = experiments.reproduce(
             pixels,
@@ -421,7 +421,7 @@ def _judge(
     quiet: bool,
 ) -> int:
     """Diagnose images one after the other into rows and a report; 1 where any failed."""
-    from .report import HtmlReport
+    from llise.output.page import HtmlReport
 
     files = _expand(paths)
     rows = _rows(form, reference, [name for name, _ in files])
@@ -451,7 +451,7 @@ def _judge(
 
 def _expand(paths: Sequence[str | Path]) -> list[tuple[str, str | None]]:
     """Name of each image, and what is wrong with it already: a folder may have none."""
-    from .images import ImageError, image_files
+    from llise.images import ImageError, image_files
 
     files: list[tuple[str, str | None]] = []
     for path in paths:
@@ -464,7 +464,7 @@ def _expand(paths: Sequence[str | Path]) -> list[tuple[str, str | None]]:
 
 def _rows(form: str, reference: str, names: Sequence[str]) -> Rows:
     """Standard output as a table, CSV or JSON."""
-    from .results import Csv, Json, Table
+    from llise.output.rows import Csv, Json, Table
 
     if form == "json":
         return Json(sys.stdout, reference)
@@ -473,7 +473,7 @@ def _rows(form: str, reference: str, names: Sequence[str]) -> Rows:
 
 def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosis:
     """Read and judge one image; ValueError says what is wrong with the file."""
-    from .images import ImageError, check_same_size, read_image
+    from llise.images import ImageError, check_same_size, read_image
 
     if problem:
         raise ImageError(problem)
@@ -489,7 +489,7 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosi
 
 def _check_output(out: Path, *inputs: Path) -> None:
     """Refuse, before any work, a place that cannot be written or that holds what is to be read."""
-    from .files import check_writable
+    from llise.storage.files import check_writable
 
     if any(os.path.exists(path) and os.path.exists(out) and os.path.samefile(path, out) for path in inputs):
         raise click.UsageError(f"{out}: would overwrite what is to be read; name another file")
@@ -503,8 +503,8 @@ def _settings(samples: int, seed: int) -> dict[str, Any]:
 
 def _fitted(reference: np.ndarray, settings: dict[str, Any], quiet: bool, cached: bool = True) -> Diagnoser:
     """A diagnoser of this reference, from the cache where it is there."""
-    from . import cache
-    from .diagnosis import Diagnoser
+    from llise.diagnosis.diagnoser import Diagnoser
+    from llise.storage import cache
 
     known = cache.lookup(reference, settings) if cached else None
     if known is not None:
@@ -518,7 +518,7 @@ def _fitted(reference: np.ndarray, settings: dict[str, Any], quiet: bool, cached
 
 def _loaded(path: Path, reference: np.ndarray, name: Path) -> Diagnoser:
     """The model at ``path``, which must be a diagnoser of this reference."""
-    from . import models
+    from llise.storage import models
 
     header = models.read_header(path)
     if header.class_name != "Diagnoser":

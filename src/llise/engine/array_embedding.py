@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
-from . import _numba_embedding as compiled
-from ._array_weights import _jacobi
-from ._backend import (
+from llise.engine import numba_embedding as compiled
+from llise.engine.array_weights import _jacobi
+from llise.engine.backend import (
     add_product,
     cholesky,
     device_of,
@@ -27,7 +27,7 @@ from ._backend import (
     too_few_for_device,
     triangular_inverse,
 )
-from ._numba_embedding import DAMPING, MAX_PRODUCTS, START_ROUNDS, STIFFNESS
+from llise.engine.numba_embedding import DAMPING, MAX_PRODUCTS, START_ROUNDS, STIFFNESS
 
 Array = Any
 ABREAST = 4  # step lengths that a line search tries at once

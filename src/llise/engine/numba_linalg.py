@@ -11,8 +11,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from ._jit import FAST, jit
-from ._simd import load, spread, store, total
+from llise.engine.jit import FAST, jit
+from llise.engine.simd import load, spread, store, total
 
 # The upper Cholesky factor and its transpose, (N, N); pivots are kept as their inverses.
 Factor = namedtuple("Factor", ["upper", "lower"])

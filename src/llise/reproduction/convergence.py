@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import BlockGrid
-from .gram import Kernel
-from .pipeline import Fitted, Settings, fit_chunk
-from .solvers import ADMM
-from .weights import RIDGE
+from llise.admm import ADMM
+from llise.blocks import BlockGrid
+from llise.gram import Kernel
+from llise.pipeline import Fitted, Settings, fit_chunk
+from llise.weights import RIDGE
 
 N_BLOCKS = 32
 MAX_COUNT = 1000  # iterations shown, well beyond the published counts

@@ -89,7 +89,7 @@ def _markdown(part: Part) -> str:
 
 def to_html(parts: Sequence[Part], folder: Path) -> str:
     """The page as HTML with style and pictures, which are read from ``folder``, inside."""
-    templates = files("llise") / "templates"
+    templates = files("llise.output") / "templates"
     page = (templates / "document.html").read_text(encoding="utf-8")
     title = next((part.text for part in parts if isinstance(part, Heading)), "llise")
     page = page.replace("<!--title-->", html.escape(title))

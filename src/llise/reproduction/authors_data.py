@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import distortions
-from .datasets import TRAINING_LEVELS
-from .labels import KINDS, PAPER_MIXTURES
+from llise import distortions
+from llise.datasets import TRAINING_LEVELS
+from llise.labels import KINDS, PAPER_MIXTURES
 
 JPEG_SHIFT = 0.88  # share of the JPEG images' error that is a shift of the mean
 

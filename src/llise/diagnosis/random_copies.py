@@ -3,7 +3,7 @@
 Programs that distort images differ: their kernels, tables, curves and pivots are not ours. So each kind is
 drawn from a wide family of implementations, pairs are applied in either order and in unequal shares, and
 the error is spread over the whole range that matters. Copies are made of windows only, see
-:mod:`llise.statistics`.
+:mod:`llise.diagnosis.features`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from PIL import Image
 from scipy import fft
 
+from llise.diagnosis.features import BLOCK, MARGIN, Windows
 from llise.distortions import STANDARD_TABLE, code_jpeg, mse, quantise
 from llise.labels import KINDS
-from llise.statistics import BLOCK, MARGIN, Windows
 
 SETS: tuple[tuple[str, ...], ...] = (*((kind,) for kind in KINDS), *combinations(KINDS, 2))
 """The 21 sets of kinds that are told apart: six singles and fifteen pairs."""

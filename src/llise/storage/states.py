@@ -1,4 +1,4 @@
-"""Fitted estimators as plain arrays and settings, and back; what :mod:`llise.models` writes.
+"""Fitted estimators as plain arrays and settings, and back; what :mod:`llise.storage.models` writes.
 
 LLISE and kernel LLISE keep their images, coordinates and the kernel's statistics: all that new images need. The
 weights are left out, as with ``store_weights=False``, so that a model stays little larger than its images. LLE is
@@ -20,9 +20,9 @@ def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and settings from which :func:`restored` builds the fitted estimator again."""
     from sklearn.utils.validation import check_is_fitted
 
-    from ._backend import to_numpy
-    from .estimators import LLISE
-    from .recognition import DistortionRecognizer
+    from llise.engine.backend import to_numpy
+    from llise.estimators import LLISE
+    from llise.recognition import DistortionRecognizer
 
     check_is_fitted(model)
     if isinstance(model, DistortionRecognizer):
@@ -55,7 +55,7 @@ def restored(name: str, arrays: Arrays, settings: dict[str, Any]) -> Any:
 def _recognizer(arrays: Arrays, settings: dict[str, Any]) -> Any:
     from sklearn.base import clone
 
-    from .recognition import DistortionRecognizer
+    from llise.recognition import DistortionRecognizer
 
     learned = settings["manifold"]
     if learned["class"] not in ("LLISE", "KernelLLISE", "LLE", "KernelLLE"):
@@ -73,14 +73,14 @@ def _recognizer(arrays: Arrays, settings: dict[str, Any]) -> Any:
 
 def _encoded(parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters as JSON takes them: the ADMM solver as its own settings."""
-    from .solvers import ADMM
+    from llise.admm import ADMM
 
     return {name: asdict(value) if isinstance(value, ADMM) else value for name, value in parameters.items()}
 
 
 def _decoded(parameters: dict[str, Any]) -> dict[str, Any]:
     """The reverse; JSON's lists were tuples."""
-    from .solvers import ADMM
+    from llise.admm import ADMM
 
     decoded: dict[str, Any] = {}
     for name, value in parameters.items():

@@ -18,11 +18,11 @@ except ImportError as error:
 
 from PIL import Image
 
-from .datasets import ImageSet
-from .experiments import METHODS
-from .files import atomic_write
-from .labels import KINDS, LABELS, LETTERS
-from .report import COLOURS, NAMES
+from llise.datasets import ImageSet
+from llise.labels import KINDS, LABELS, LETTERS
+from llise.output.page import COLOURS, NAMES
+from llise.reproduction.experiments import METHODS
+from llise.storage.files import atomic_write
 
 MARKERS = ("*", "s", "o", "^", "D", "X", "P")  # a shape besides the colour, in the order of LABELS
 INK, QUIET, LINE = "#1b1f24", "#59626e", "#dde1e6"

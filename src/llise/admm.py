@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._jit import jit
+from llise.engine.jit import jit
 
 # Iteration counts of the authors' released code: weights, embedding, weights of new images.
 PUBLISHED_ITERATIONS = {

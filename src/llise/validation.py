@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ._backend import namespace, uses_numba
-from .blocks import BlockGrid
+from llise.blocks import BlockGrid
+from llise.engine.backend import namespace, uses_numba
 
 Array = Any
 LARGEST = 1e20  # of the data range: fourth powers of inner products must not overflow

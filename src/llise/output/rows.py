@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Iterable
 from typing import IO, Any, Protocol
 
-from .diagnosis import Diagnosis
-from .files import printable
-from .labels import KINDS, LABELS
+from llise.diagnosis.diagnoser import Diagnosis
+from llise.labels import KINDS, LABELS
+from llise.storage.files import printable
 
 SCHEMA = 1
 

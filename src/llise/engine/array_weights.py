@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ._backend import add_product, device_of, like, namespace, put_rows, rotate, to_numpy
-from ._numba_eigen import LAST, RANK, SWEEPS
-from ._numba_weights import HARD, NEWTON, NULL, REACH
+from llise.engine.backend import add_product, device_of, like, namespace, put_rows, rotate, to_numpy
+from llise.engine.numba_eigen import LAST, RANK, SWEEPS
+from llise.engine.numba_weights import HARD, NEWTON, NULL, REACH
 
 Array = Any
 

@@ -12,12 +12,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from llise import datasets, distortions, synthesis
+from llise import datasets, distortions
+from llise.diagnosis import random_copies as synthesis
+from llise.diagnosis.features import MARGIN, Statistics, choose_windows
+from llise.diagnosis.profiles import Profile
 from llise.images import as_uint8, check_reference, check_same_size
 from llise.labels import KINDS, LABELS
-from llise.profiles import Profile
 from llise.recognition import nearest_images, nearest_labels
-from llise.statistics import MARGIN, Statistics, choose_windows
 
 PRISTINE = 0.5
 """MSE below which a copy counts as the original: less than rounding twice leaves."""

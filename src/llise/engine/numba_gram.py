@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import FAST, jit
+from llise.engine.jit import FAST, jit
 
 # ------------------------------------------------------------------------------------------- inner products
 

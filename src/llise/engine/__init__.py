@@ -1,0 +1,1 @@
+"""The compiled and the array-namespace implementation of every step."""

@@ -1,0 +1,1 @@
+"""Diagnoses as a table, CSV, JSON and an HTML report."""

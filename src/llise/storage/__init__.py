@@ -1,0 +1,1 @@
+"""Files that are written whole, model files, and the cache of fitted models."""
