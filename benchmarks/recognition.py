@@ -31,6 +31,7 @@ from llise import LLISE, datasets, distortions
 from llise.diagnosis import random_copies as synthesis
 from llise.diagnosis.diagnoser import Diagnoser
 from llise.images import as_uint8
+from llise.kinds import registry
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
 from llise.recognition import nearest_labels, vote_shares
 
@@ -266,9 +267,7 @@ def _case(
 def trace(reference: np.ndarray, made: list[distortions.Distorted], direction: int) -> float:
     """MSE between a pair and its second part alone: what the first still causes."""
     second = made[1]
-    family = distortions._family(second.kind)
-    options = {"direction": direction} if family.two_sided else {}
-    path = family.build(reference.astype(np.float32), np.random.default_rng(second.seed), **options)
+    path = registry.get(second.kind).path(reference, np.random.default_rng(second.seed), direction)
     neutral = 1.0 if second.kind == "contrast" else 0.0  # strengths are shown as gain or signed shift
     return distortions.mse(second.image, distortions.quantise(path(abs(second.strength - neutral))))
 

@@ -12,6 +12,7 @@ from llise.diagnosis import random_copies as synthesis
 from llise.diagnosis.diagnoser import Diagnoser, Diagnosis, diagnose
 from llise.diagnosis.features import Statistics, block_dct, choose_windows
 from llise.diagnosis.profiles import Profile
+from llise.kinds import registry
 from llise.labels import KINDS, LABELS
 
 IMAGE = datasets.reference()[40:168, 160:320]
@@ -200,7 +201,7 @@ def test_blur_of_windows_is_blur_of_the_whole_image():
 
     spectrum = fft.dctn(scene.windows.astype(np.float32), axes=(1, 2), norm="ortho")
     for sigma in (2.0, 12.0):
-        whole = distortions._FAMILIES["blur"].build(image.astype(np.float32), None)(sigma)
+        whole = registry.get("blur").path(image, np.random.default_rng(0))(sigma)
 
         def gain(fy, fx, sigma=sigma):
             return np.exp(-0.5 * sigma**2 * (fy[:, None] ** 2 + fx[None, :] ** 2))

@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 
 from llise import datasets, distortions
 from llise.distortions import UnreachableWarning
+from llise.kinds.registry import unregister
 from llise.labels import KINDS
 
 
@@ -158,7 +159,7 @@ def test_a_new_kind_takes_a_few_lines():
         assert distortions.mse(image, distortions.apply(image, "stripes", 80)) == pytest.approx(80, rel=0.005)
         assert "stripes" in distortions.kinds()
     finally:
-        del distortions._FAMILIES["stripes"]
+        unregister("stripes")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,242 @@
+"""What a kind of distortion has to offer: its names, how it is made at a strength, how it is drawn at random."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, TypedDict, Unpack
+
+import numpy as np
+
+Path = Callable[[float], np.ndarray]
+"""Copies of one image by strength: ``path(0)`` is the image, and the error grows with the strength.
+
+A copy is an array of the image's shape: of floats, which are then rounded and clipped to 8 bits, or of uint8.
+"""
+
+
+class SolvablePath(ABC):
+    """A path that computes the strength for a wanted error directly, so that no search is needed."""
+
+    @abstractmethod
+    def __call__(self, strength: float) -> np.ndarray:
+        """Return the copy at a strength."""
+
+    @abstractmethod
+    def solve(self, reference: np.ndarray, wanted: float) -> float:
+        """Return the strength whose copy comes nearest to a wanted error.
+
+        Parameters
+        ----------
+        reference : ndarray of uint8, shape (h, w)
+            Image against which the error is measured.
+        wanted : float
+            Wanted mean squared error.
+
+        Returns
+        -------
+        float
+        """
+
+
+class CoderPath(ABC):
+    """A path of decoded 8-bit images, whose error jumps between strengths instead of growing smoothly."""
+
+    @abstractmethod
+    def __call__(self, strength: float) -> np.ndarray:
+        """Return the copy at a strength."""
+
+    @abstractmethod
+    def alternatives(self, wanted: float) -> Iterable[Path]:
+        """Return paths with other coder settings, to be tried where this one jumps over the wanted error.
+
+        Parameters
+        ----------
+        wanted : float
+            Wanted mean squared error.
+
+        Returns
+        -------
+        iterable of Path
+            The most promising one first.
+        """
+
+
+class GreyStatistics(TypedDict, total=False):
+    """Statistics of the image that a crop was taken from: mean, standard deviation and median of its grey levels."""
+
+    mean: float
+    spread: float
+    middle: float
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One of the many ways in which programs make a kind, drawn at random.
+
+    Attributes
+    ----------
+    path : Path
+        Copies of the image by strength.
+    end : float
+        Strength at which the path ends.
+    parameters : callable
+        ``parameters(strength)`` gives the copy's settings in the kind's own units, such as ``{"sigma": 2.1}``;
+        empty where this way of making the kind has no such settings.
+    """
+
+    path: Path
+    end: float
+    parameters: Callable[[float], dict[str, float]] = lambda strength: {}
+
+
+class Kind(ABC):
+    """A kind of distortion.
+
+    A subclass sets the attributes and writes :meth:`path`. The other methods have defaults that suit a kind
+    which is made in one way only and whose strength is its own unit.
+
+    Attributes
+    ----------
+    name : str
+        Name in labels, commands and files, such as ``"jpeg"``.
+    title : str
+        How a sentence calls it, such as ``"JPEG compression"``.
+    short_title : str
+        How a table or a legend calls it, such as ``"JPEG"``.
+    strongest : float
+        Strength at which paths end.
+    two_sided : bool
+        Whether there are two directions, such as lighter and darker.
+    amplifiable : bool
+        Whether the error may be multiplied where the strongest copy falls short of the wanted error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.base import Kind
+    >>> class Inversion(Kind):
+    ...     name = "inversion"
+    ...     title = short_title = "inversion"
+    ...     strongest = 1.0
+    ...     def path(self, image, rng, direction=1):
+    ...         return lambda strength: image + strength * (255.0 - 2.0 * image)
+    >>> image = np.array([[0, 100], [200, 255]], np.uint8)
+    >>> Inversion().path(image, np.random.default_rng(0))(1.0)
+    array([[255., 155.],
+           [ 55.,   0.]])
+    """
+
+    name: str
+    title: str
+    short_title: str
+    strongest: float
+    two_sided: bool = False
+    amplifiable: ClassVar[bool] = False
+
+    @abstractmethod
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        """Return the copies of an image by strength.
+
+        Parameters
+        ----------
+        image : ndarray of uint8, shape (h, w)
+        rng : numpy.random.Generator
+            Source of all random numbers. Draw them here and not in the path, so that one noise field serves
+            all strengths.
+        direction : {1, -1}
+            Which way to go; a kind that is not two-sided ignores it.
+
+        Returns
+        -------
+        Path
+            A function of the strength.
+        """
+
+    def end(self, direction: int = 1) -> float:
+        """Return the strength at which the path in a direction ends.
+
+        Parameters
+        ----------
+        direction : {1, -1}
+
+        Returns
+        -------
+        float
+        """
+        return self.strongest
+
+    def reported_strength(self, strength: float, direction: int = 1) -> float:
+        """Convert a strength on the path to the number that users are told.
+
+        Parameters
+        ----------
+        strength : float
+            Argument of the path.
+        direction : {1, -1}
+
+        Returns
+        -------
+        float
+            For example a gain below 1 where the contrast is reduced, a negative offset where the image is darker.
+        """
+        return strength
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        """Draw one of the ways in which programs make this kind.
+
+        Parameters
+        ----------
+        image : ndarray of uint8, shape (h, w)
+            Image to distort, 16 pixels or more on each side.
+        rng : numpy.random.Generator
+            Source of all random numbers.
+        **statistics : float
+            ``mean``, ``spread`` and ``middle``: mean, standard deviation and median of the grey levels of the larger
+            image from which `image` was cut. Those left out are taken from `image`.
+
+        Returns
+        -------
+        Draw
+        """
+        direction = int(rng.choice([-1, 1])) if self.two_sided else 1
+        return Draw(self.path(image, rng, direction), self.end(direction))
+
+
+class FunctionKind(Kind):
+    """A kind whose paths come from a function, as :func:`llise.distortions.register` adds them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the kind; its titles are the same with spaces instead of underscores.
+    build : callable
+        ``build(image, rng)`` returns the path of an image, which it gets as float32 on the 0..255 scale; with
+        ``direction=1`` or ``-1`` besides if the kind is two-sided.
+    strongest : float
+        Strength at which paths end.
+    two_sided : bool
+        Whether there are two directions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.base import FunctionKind
+    >>> fog = FunctionKind("white_fog", lambda image, rng: lambda s: image + s * (255 - image), strongest=1.0)
+    >>> fog.title
+    'white fog'
+    >>> fog.path(np.array([[55, 155]], np.uint8), np.random.default_rng(0))(0.5)
+    array([[155., 205.]], dtype=float32)
+    """
+
+    def __init__(self, name: str, build: Callable[..., Path], strongest: float, two_sided: bool = False) -> None:
+        self.name = name
+        self.title = self.short_title = name.replace("_", " ")
+        self.build = build
+        self.strongest = float(strongest)
+        self.two_sided = two_sided
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        options = {"direction": direction} if self.two_sided else {}
+        return self.build(image.astype(np.float32), rng, **options)

@@ -1,0 +1,173 @@
+"""Blur: every pixel becomes a weighted mean of its surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Unpack
+
+import numpy as np
+from PIL import Image, ImageFilter
+from scipy import fft
+from scipy.signal import fftconvolve
+
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+
+_BILINEAR, _LANCZOS = Image.Resampling.BILINEAR, Image.Resampling.LANCZOS
+
+
+class Blur(Kind):
+    """Gaussian blur with mirrored borders; the strength is the standard deviation of the kernel in pixels.
+
+    At random it is one of the following, with these parameters of a draw:
+
+    - a low-pass filter of Gaussian or other shape, of one width or stretched along one axis: ``sigma`` if it is
+      Gaussian and of one width, nothing else;
+    - motion blur: ``length`` in pixels and ``angle`` in degrees, counter-clockwise from the horizontal;
+    - lens blur, the mean over a disc: ``radius`` in pixels;
+    - box blur, the mean over a square: ``width`` in pixels;
+    - Pillow's Gaussian blur: ``sigma``;
+    - a reduction in size and back: ``factor``, the size before divided by the reduced size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.blur import Blur
+    >>> image = np.zeros((1, 5), np.uint8)
+    >>> image[0, 2] = 200
+    >>> Blur().path(image, np.random.default_rng(0))(1.0).round()
+    array([[12., 48., 80., 48., 12.]], dtype=float32)
+    """
+
+    name = "blur"
+    title = "blur"
+    short_title = "blur"
+    strongest = 256.0
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        # A Gaussian kernel with mirrored borders is a product in the cosine domain:
+        # exp(-(strength * frequency)^2 / 2).
+        spectrum = fft.dctn(image.astype(np.float32), norm="ortho")
+        rows, cols = (-0.5 * (np.pi * np.arange(n, dtype=np.float32) / n) ** 2 for n in image.shape)
+
+        def path(strength: float) -> np.ndarray:
+            square = np.float32(strength) ** 2
+            gain = np.exp(square * rows)[:, None] * np.exp(square * cols)
+            return fft.idctn(spectrum * gain, norm="ortho")
+
+        return path
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        ways = (_low_pass, _motion, _disc, _box, _pillow_gaussian, _resampling)
+        way = ways[rng.choice(len(ways), p=[0.5, 0.12, 0.1, 0.08, 0.08, 0.12])]
+        return way(image, rng)
+
+
+def _low_pass(image: np.ndarray, rng: np.random.Generator) -> Draw:
+    """Low-pass filters of many shapes, as products in the cosine domain."""
+    shape = rng.integers(4)
+    power = np.float32(rng.uniform(1.2, 4.0))
+    stretch = rng.choice([1.0, 1.0, np.exp(rng.uniform(-0.7, 0.7)), 1e-3, 1e3])  # the last two: along one axis only
+    scale_y, scale_x = np.float32(min(stretch, 1.0)), np.float32(1 / max(stretch, 1.0))
+
+    def response(r: np.ndarray) -> np.ndarray:
+        if shape == 0:  # Gaussian
+            return np.exp(-0.5 * r**2)
+        if shape == 1:  # a Gaussian with heavier tails
+            return 0.6 * np.exp(-0.5 * (0.7 * r) ** 2) + 0.4 * np.exp(-0.5 * (1.7 * r) ** 2)
+        if shape == 2:  # exponential kernel
+            return (1 + r**2) ** np.float32(-1.5)
+        return np.exp(-0.5 * r**power)  # from a soft to a sharp cut-off
+
+    spectrum = fft.dctn(image.astype(np.float32), norm="ortho")
+    frequency_y, frequency_x = (np.arange(n, dtype=np.float32) * np.float32(np.pi / n) for n in image.shape)
+    distance = np.hypot(scale_y * frequency_y[:, None], scale_x * frequency_x)
+
+    def path(strength: float) -> np.ndarray:
+        return fft.idctn(spectrum * response(np.float32(strength) * distance), norm="ortho")
+
+    if shape == 0 and stretch == 1:
+        return Draw(path, 120.0, lambda strength: {"sigma": strength})
+    return Draw(path, 120.0)
+
+
+def _motion(image: np.ndarray, rng: np.random.Generator) -> Draw:
+    """Mean along a line; a third of the lines are horizontal, vertical or diagonal."""
+    angle = float(rng.choice([0, 45, 90, 135])) if rng.random() < 1 / 3 else rng.uniform(0, 180)
+    cosine, sine = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+
+    def kernel(length: float) -> np.ndarray:
+        # Points one pixel apart on the line, each shared between the four pixels around it.
+        offsets = _offsets(length / 2)
+        rows, cols = (np.clip(1 - np.abs(offsets - at[:, None]), 0, 1) for at in (-sine * offsets, cosine * offsets))
+        return (_coverage(length / 2, offsets)[:, None] * rows).T @ cols
+
+    path = _convolution(image, lambda strength: kernel(1 + strength))
+    return Draw(path, 120.0, lambda strength: {"length": 1 + strength, "angle": angle})
+
+
+def _disc(image: np.ndarray, rng: np.random.Generator) -> Draw:
+    """Mean over a disc, as a lens out of focus makes it."""
+
+    def kernel(radius: float) -> np.ndarray:
+        offsets = _offsets(radius)
+        return _coverage(radius, np.hypot(offsets[:, None], offsets))
+
+    path = _convolution(image, lambda strength: kernel(0.5 + strength))
+    return Draw(path, 60.0, lambda strength: {"radius": 0.5 + strength})
+
+
+def _box(image: np.ndarray, rng: np.random.Generator) -> Draw:
+    """Mean over a square."""
+
+    def kernel(width: float) -> np.ndarray:
+        weights = _coverage(width / 2, _offsets(width / 2))
+        return np.outer(weights, weights)
+
+    path = _convolution(image, lambda strength: kernel(1 + strength))
+    return Draw(path, 120.0, lambda strength: {"width": 1 + strength})
+
+
+def _offsets(reach: float) -> np.ndarray:
+    """Offsets of the pixels of a kernel along one axis, at least as far as `reach`."""
+    n = int(np.ceil(reach))
+    return np.arange(-n, n + 1, dtype=np.float32)
+
+
+def _coverage(reach: float, distance: np.ndarray) -> np.ndarray:
+    """Share of a pixel at `distance` that lies within `reach` of the centre."""
+    return np.clip(reach + 0.5 - np.abs(distance), 0, 1)
+
+
+def _convolution(image: np.ndarray, kernel_at: Callable[[float], np.ndarray]) -> Path:
+    """Path of convolutions with mirrored borders."""
+
+    def path(strength: float) -> np.ndarray:
+        kernel = kernel_at(strength)
+        padded = np.pad(image, len(kernel) // 2, mode="symmetric").astype(np.float32)
+        return fftconvolve(padded, (kernel / kernel.sum()).astype(np.float32), mode="valid")
+
+    return path
+
+
+def _pillow_gaussian(image: np.ndarray, rng: np.random.Generator) -> Draw:
+    """Gaussian blur of Pillow, which is three box filters on 8 bits."""
+    picture = Image.fromarray(image)
+
+    def path(strength: float) -> np.ndarray:
+        return np.asarray(picture.filter(ImageFilter.GaussianBlur(float(strength))))
+
+    return Draw(path, 60.0, lambda strength: {"sigma": strength})
+
+
+def _resampling(image: np.ndarray, rng: np.random.Generator) -> Draw:
+    """Make the image smaller, then enlarge it to the size it had."""
+    down = Image.Resampling(rng.choice([Image.Resampling.BOX, _BILINEAR, _LANCZOS]))
+    up = Image.Resampling(rng.choice([_BILINEAR, _LANCZOS]))
+    rows, cols = image.shape
+    picture = Image.fromarray(image)
+
+    def path(strength: float) -> np.ndarray:
+        small = max(round(cols / (1 + strength)), 2), max(round(rows / (1 + strength)), 2)
+        return np.asarray(picture.resize(small, down).resize((cols, rows), up))
+
+    return Draw(path, 24.0, lambda strength: {"factor": 1 + strength})

@@ -1,0 +1,113 @@
+"""Contrast: grey levels move away from or towards a pivot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Unpack
+
+import numpy as np
+
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+
+
+class Contrast(Kind):
+    """Contrast stretched (direction 1) or reduced (direction -1) about the mean of the image.
+
+    The reported strength is the gain: 1 leaves the image as it is. At random, the curve is a straight line or
+    one of two S-shaped curves, about mid-grey or about a pivot near the middle of the grey levels. Parameters of
+    a draw are ``gain`` and ``pivot`` for a straight line; a curve has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.contrast import Contrast
+    >>> image = np.array([[80, 120]], np.uint8)
+    >>> Contrast().path(image, np.random.default_rng(0))(0.5)
+    array([[ 70., 130.]], dtype=float32)
+    >>> Contrast().path(image, np.random.default_rng(0), direction=-1)(0.5)
+    array([[ 90., 110.]], dtype=float32)
+    """
+
+    name = "contrast"
+    title = "contrast change"
+    short_title = "contrast"
+    strongest = 1e3
+    two_sided = True
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        mean = float(image.mean(dtype=np.float64))
+        return _by_table(image, _line(mean, direction))
+
+    def end(self, direction: int = 1) -> float:
+        return self.strongest if direction > 0 else 1.0  # a gain of 0 leaves only the mean
+
+    def reported_strength(self, strength: float, direction: int = 1) -> float:
+        return 1 + direction * strength
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        pivot = _draw_pivot(image, rng, statistics)
+        direction = int(rng.choice([-1, 1]))
+        shape = rng.integers(4)
+        if shape == 2:
+            return Draw(_by_table(image, _two_powers(pivot, direction)), 4.0)
+        if shape == 3:
+            return Draw(_by_table(image, _logistic(pivot, direction)), 20.0)
+        line = _by_table(image, _line(pivot, direction))
+        return Draw(
+            line,
+            4.0 if direction > 0 else 0.97,
+            lambda strength: {"gain": self.reported_strength(strength, direction), "pivot": pivot},
+        )
+
+
+def _draw_pivot(image: np.ndarray, rng: np.random.Generator, statistics: GreyStatistics) -> float:
+    mean = statistics["mean"] if "mean" in statistics else float(image.mean())
+    spread = statistics["spread"] if "spread" in statistics else float(image.std())
+    choice = rng.integers(4)
+    if choice == 0:  # many programs take mid-grey, whatever the image
+        return 128.0
+    if choice == 1:
+        return mean
+    if choice == 2:
+        pivot = mean + rng.normal(0, 0.3 * spread)
+    else:
+        pivot = statistics["middle"] if "middle" in statistics else float(np.median(image))
+    # With a pivot far from the mean, the image would also become lighter or darker: a luminance shift.
+    return float(np.clip(pivot, mean - 0.7 * spread, mean + 0.7 * spread))
+
+
+def _by_table(image: np.ndarray, curve: Callable[[float], np.ndarray]) -> Path:
+    """Path that looks every pixel up in a table of 256 levels."""
+    return lambda strength: curve(strength).astype(np.float32)[image]
+
+
+def _line(pivot: float, direction: int) -> Callable[[float], np.ndarray]:
+    """Straight line through the pivot."""
+    levels = np.arange(256) - pivot
+    return lambda strength: pivot + (1 + direction * strength) * levels
+
+
+def _two_powers(pivot: float, direction: int) -> Callable[[float], np.ndarray]:
+    """S-shaped curve of two powers that meet at the pivot and leave black and white as they are."""
+    levels = np.linspace(0, 1, 256)
+    p = min(max(pivot / 255, 0.05), 0.95)
+
+    def curve(strength: float) -> np.ndarray:
+        power = (1 + strength) ** direction
+        below = p * (np.minimum(levels, p) / p) ** power
+        above = 1 - (1 - p) * ((1 - np.maximum(levels, p)) / (1 - p)) ** power
+        return 255 * np.where(levels < p, below, above)
+
+    return curve
+
+
+def _logistic(pivot: float, direction: int) -> Callable[[float], np.ndarray]:
+    """Logistic curve from black to white, steepest at the pivot, or its inverse function."""
+    levels = np.linspace(0, 1, 256)
+
+    def curve(strength: float) -> np.ndarray:
+        raw = 1 / (1 + np.exp((strength + 1e-3) * (pivot / 255 - levels)))
+        table = (raw - raw[0]) / (raw[-1] - raw[0])
+        return 255 * (table if direction > 0 else np.interp(levels, table, levels))
+
+    return curve

@@ -1,0 +1,48 @@
+"""Gaussian noise: an independent normal number is added to every pixel."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+import numpy as np
+
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+
+
+class GaussianNoise(Kind):
+    """Additive white Gaussian noise; the strength is its standard deviation in grey levels.
+
+    At random, one draw in seven has noise that is a little stronger in the bright or in the dark parts. The
+    parameter of a draw is ``sigma``, the standard deviation over the image before clipping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.gaussian_noise import GaussianNoise
+    >>> image = np.full((64, 64), 100, np.uint8)
+    >>> copy = GaussianNoise().path(image, np.random.default_rng(0))(5.0)
+    >>> round(float(copy.std()), 1)
+    5.0
+    """
+
+    name = "gaussian_noise"
+    title = "Gaussian noise"
+    short_title = "Gaussian noise"
+    strongest = 1e4
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        return _added(image, rng.standard_normal(image.shape, dtype=np.float32))
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        noise = rng.standard_normal(image.shape, dtype=np.float32)
+        scale = 1.0
+        if rng.random() < 0.15:
+            local = 1 + rng.uniform(-0.4, 0.4) * (image.astype(np.float32) - 128) / 128
+            noise *= local
+            scale = float(np.sqrt(np.mean(local**2)))
+        return Draw(_added(image, noise), 80.0, lambda strength: {"sigma": scale * strength})
+
+
+def _added(image: np.ndarray, noise: np.ndarray) -> Path:
+    base = image.astype(np.float32)
+    return lambda strength: base + np.float32(strength) * noise

@@ -1,0 +1,181 @@
+"""JPEG: the image is coded as a JPEG file and decoded."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Unpack
+
+import numpy as np
+from PIL import Image
+
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
+
+STANDARD_TABLE = np.array(
+    [
+        [16, 11, 10, 16, 24, 40, 51, 61],
+        [12, 12, 14, 19, 26, 58, 60, 55],
+        [14, 13, 16, 24, 40, 57, 69, 56],
+        [14, 17, 22, 29, 51, 87, 80, 62],
+        [18, 22, 37, 56, 68, 109, 103, 77],
+        [24, 35, 55, 64, 81, 104, 113, 92],
+        [49, 64, 78, 87, 103, 121, 120, 101],
+        [72, 92, 95, 98, 112, 100, 103, 99],
+    ],
+    dtype=np.float64,
+)
+"""Luminance quantiser table of the JPEG standard (ITU-T T.81, Table K.1)."""
+
+_SIDE = len(STANDARD_TABLE)
+_FREQUENCY = np.add.outer(np.arange(_SIDE), np.arange(_SIDE))
+_QUALITIES = 2, 95
+
+
+class Jpeg(Kind):
+    """JPEG with the standard quantiser table times the strength; 1 is quality 50.
+
+    Qualities are whole numbers, but the table they stand for can be scaled finely. At 25.5 every step is 255, the
+    most that 8 bits hold: quality 1, the end of baseline JPEG.
+
+    At random, the coder is Pillow at a whole quality, or has the standard table or another one, scaled. The parameter
+    of a draw is ``quality`` for Pillow and the standard table; other tables have none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.jpeg import Jpeg
+    >>> image = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    >>> copy = Jpeg().path(image, np.random.default_rng(0))(4.0)
+    >>> copy.dtype, bool((copy == image).all())
+    (dtype('uint8'), False)
+    """
+
+    name = "jpeg"
+    title = "JPEG compression"
+    short_title = "JPEG"
+    strongest = 25.5
+    amplifiable = True
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        return _ScaledTable(image)
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        if rng.random() < 0.3:
+            return _pillow_quality(image)
+        if rng.random() < 0.25:
+            return Draw(_ScaledTable(image), self.strongest, lambda strength: {"quality": quality_of(strength)})
+        table = _draw_table(rng)
+        return Draw(lambda strength: code_jpeg(image, strength * table), 255.0 / table.min())
+
+
+def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Code an 8-bit image as a baseline JPEG and decode it.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape (h, w)
+    table : ndarray, shape (8, 8)
+        Quantiser steps by vertical and horizontal frequency; rounded and clipped to 1..255.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
+    >>> code_jpeg(np.full((8, 8), 130, np.uint8), STANDARD_TABLE)[0]
+    array([130, 130, 130, 130, 130, 130, 130, 130], dtype=uint8)
+    """
+    steps = np.clip(np.rint(table), 1, 255).astype(int).ravel().tolist()
+    return _decoded(Image.fromarray(image), qtables=[steps])
+
+
+def quality_of(scale: float) -> float:
+    """Return the JPEG quality whose table is the standard one times a factor.
+
+    Parameters
+    ----------
+    scale : float
+        Factor on the standard table, more than 0.
+
+    Returns
+    -------
+    float
+        Quality as the reference coder defines it; a fraction where it lies between two whole qualities.
+
+    Examples
+    --------
+    >>> from llise.kinds.jpeg import quality_of
+    >>> quality_of(1.0), quality_of(5.0), quality_of(0.2)
+    (50.0, 10.0, 90.0)
+    """
+    return 50 / scale if scale > 1 else 100 - 50 * scale
+
+
+class _ScaledTable(CoderPath):
+    """JPEG with the standard table times the strength, and a fixed step of the block means if one is given."""
+
+    def __init__(self, image: np.ndarray, mean_step: float | None = None) -> None:
+        self.image = image
+        self.mean_step = mean_step
+
+    def __call__(self, strength: float) -> np.ndarray:
+        if strength <= 0:
+            return self.image.copy()
+        table = strength * STANDARD_TABLE
+        if self.mean_step is not None:
+            table[0, 0] = self.mean_step
+        return code_jpeg(self.image, table)
+
+    def alternatives(self, wanted: float) -> list[Path]:
+        """Return paths with a fixed step of the block means, whose own error is just below the wanted one.
+
+        In smooth images it is this one step that makes the error jump; with it fixed, the others change the error
+        finely.
+        """
+        padded = np.pad(self.image, [(0, -n % _SIDE) for n in self.image.shape], mode="edge")
+        rows, cols = (n // _SIDE for n in padded.shape)
+        means = padded.reshape(rows, _SIDE, cols, _SIDE).mean(axis=(1, 3)) - 128.0
+        steps = np.arange(1, 256)
+        errors = np.array([np.mean((means - step / 8 * np.rint(8 * means / step)) ** 2) for step in steps])
+        below = steps[errors < 0.99 * wanted]
+        nearest_first = below[np.argsort(-errors[below - 1])]
+        return [_ScaledTable(self.image, float(step)) for step in nearest_first[:24:2]]
+
+
+def _pillow_quality(image: np.ndarray) -> Draw:
+    """JPEG as Pillow writes it at whole qualities; the strength is the factor on the standard table."""
+    picture = Image.fromarray(image)
+
+    def quality(strength: float) -> int:
+        return int(np.clip(round(quality_of(strength)), *_QUALITIES))
+
+    return Draw(
+        lambda strength: _decoded(picture, quality=quality(strength)) if strength > 0 else image.copy(),
+        50 / _QUALITIES[0],
+        lambda strength: {"quality": float(quality(strength))},
+    )
+
+
+def _decoded(picture: Image.Image, **options: Any) -> np.ndarray:
+    """Code with Pillow's options and decode."""
+    stream = io.BytesIO()
+    picture.save(stream, "JPEG", **options)
+    stream.seek(0)
+    with Image.open(stream) as coded:
+        return np.asarray(coded)
+
+
+def _draw_table(rng: np.random.Generator) -> np.ndarray:
+    """Draw a quantiser table that is not the standard one: like its chroma table, ramps, a power of the standard."""
+    shape = rng.integers(3)
+    if shape == 0:
+        table = np.minimum(17 * (1 + 0.5 * _FREQUENCY**1.3), 99)
+    elif shape == 1:
+        table = 16 * (1 + _FREQUENCY * rng.uniform(0.02, 0.5)) ** rng.uniform(0.7, 1.3)
+    else:
+        table = STANDARD_TABLE ** rng.uniform(0.4, 1.15)
+    table *= np.exp(rng.normal(0, 0.12, table.shape))
+    table[0, 0] *= rng.uniform(0.5, 1.1)
+    return table * (16 / table[0, 0])

@@ -1,0 +1,56 @@
+"""Luminance: all grey levels move by the same offset."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+import numpy as np
+
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+
+
+class Luminance(Kind):
+    """A lighter (direction 1) or darker (direction -1) image; the reported strength is the signed offset.
+
+    Programs that add a fraction of a grey level differ in where they round up and where down. At random, four
+    draws in ten therefore have an offset that changes by up to one level from the top row to the bottom row. The
+    parameter of a draw is ``offset`` in grey levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.luminance import Luminance
+    >>> image = np.array([[80, 120]], np.uint8)
+    >>> Luminance().path(image, np.random.default_rng(0), direction=-1)(10.0)
+    array([[ 70., 110.]], dtype=float32)
+    """
+
+    name = "luminance"
+    title = "luminance shift"
+    short_title = "luminance"
+    strongest = 255.0
+    two_sided = True
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        return _shifted(image, direction, np.float32(0))
+
+    def reported_strength(self, strength: float, direction: int = 1) -> float:
+        return direction * strength
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        direction = int(rng.choice([-1, 1]))
+        uneven: np.ndarray | np.float32 = np.float32(0)
+        if rng.random() < 0.4:
+            # A crop sees only a part of a ramp over the whole image.
+            top, bottom = rng.uniform(-0.5, 0.5, 2) if rng.random() < 0.5 else rng.permutation([-0.5, 0.5])
+            uneven = np.linspace(top, bottom, len(image), dtype=np.float32)[:, None]
+        return Draw(
+            _shifted(image, direction, uneven),
+            80.0,
+            lambda strength: {"offset": self.reported_strength(strength, direction)},
+        )
+
+
+def _shifted(image: np.ndarray, direction: int, uneven: np.ndarray | np.float32) -> Path:
+    base = image.astype(np.float32)
+    return lambda strength: base + (np.float32(direction * strength) + uneven)

@@ -1,0 +1,105 @@
+"""The known kinds of distortion, by name."""
+
+from __future__ import annotations
+
+from llise.kinds.base import Kind
+from llise.kinds.blur import Blur
+from llise.kinds.contrast import Contrast
+from llise.kinds.gaussian_noise import GaussianNoise
+from llise.kinds.impulse_noise import ImpulseNoise
+from llise.kinds.jpeg import Jpeg
+from llise.kinds.luminance import Luminance
+
+_KINDS: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> None:
+    """Add a kind under its name; a kind that had this name is replaced.
+
+    Parameters
+    ----------
+    kind : Kind
+
+    Examples
+    --------
+    >>> from llise.kinds.base import FunctionKind
+    >>> from llise.kinds.registry import names, register, unregister
+    >>> register(FunctionKind("fog", lambda image, rng: lambda s: image + s * (255 - image), strongest=1.0))
+    >>> names()[-1]
+    'fog'
+    >>> unregister("fog")
+    """
+    _KINDS[kind.name] = kind
+
+
+def unregister(name: str) -> None:
+    """Remove a kind.
+
+    Parameters
+    ----------
+    name : str
+        Name of a registered kind.
+
+    Examples
+    --------
+    >>> from llise.kinds.base import FunctionKind
+    >>> from llise.kinds.registry import names, register, unregister
+    >>> register(FunctionKind("fog", lambda image, rng: lambda s: image + s * (255 - image), strongest=1.0))
+    >>> unregister("fog")
+    >>> "fog" in names()
+    False
+    """
+    del _KINDS[get(name).name]
+
+
+def get(name: str) -> Kind:
+    """Return the kind of a name.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Kind
+
+    Raises
+    ------
+    ValueError
+        If no kind has this name.
+
+    Examples
+    --------
+    >>> from llise.kinds.registry import get
+    >>> get("jpeg").title
+    'JPEG compression'
+    """
+    try:
+        return _KINDS[name]
+    except (KeyError, TypeError):
+        raise ValueError(f"unknown kind {name!r}; the known ones are {', '.join(_KINDS)}") from None
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all kinds, in the order of registration.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> from llise.kinds.registry import names
+    >>> names()[:3]
+    ('contrast', 'gaussian_noise', 'luminance')
+    """
+    return tuple(_KINDS)
+
+
+# One line for each built-in kind, in the order of llise.labels.KINDS.
+register(Contrast())
+register(GaussianNoise())
+register(Luminance())
+register(Blur())
+register(ImpulseNoise())
+register(Jpeg())

@@ -1,0 +1,314 @@
+"""The search for the strength at which a kind's copy has a wanted error, shared by all kinds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Unpack
+
+import numpy as np
+
+from llise.kinds.base import CoderPath, GreyStatistics, Kind, Path, SolvablePath
+
+TOLERANCE = 0.005
+"""Relative error of the MSE that counts as reached."""
+
+ROUGH_TOLERANCE = 0.08
+"""The same for random copies."""
+
+DITHER_CHANCE = 0.3
+"""Share of the random copies that get noise before rounding, as from programs that dither or round on the way."""
+
+
+class RandomCopy(NamedTuple):
+    """A copy whose way of making was drawn at random.
+
+    Attributes
+    ----------
+    image : ndarray of uint8, shape (h, w)
+    strength : float
+        Place on the path that was drawn.
+    parameters : dict
+        Settings in the kind's own units, where it has them; see :class:`llise.kinds.base.Draw`.
+    """
+
+    image: np.ndarray
+    strength: float
+    parameters: dict[str, float]
+
+
+def draw_copy(
+    kind: Kind,
+    image: np.ndarray,
+    wanted: float,
+    rng: np.random.Generator,
+    *,
+    reference: np.ndarray | None = None,
+    **statistics: Unpack[GreyStatistics],
+) -> RandomCopy:
+    """Distort an image to about a wanted error, in one of the ways in which programs make a kind.
+
+    Parameters
+    ----------
+    kind : Kind
+    image : ndarray of uint8, shape (h, w)
+        16 pixels or more on each side.
+    wanted : float
+        Mean squared error to aim at, reached to within 8 % in most cases. A way that cannot reach it gives the
+        nearest copy that was met in a few steps.
+    rng : numpy.random.Generator
+        Source of all random numbers.
+    reference : ndarray of uint8, shape (h, w), optional
+        Image against which the error is measured; `image` if left out.
+    **statistics : float
+        ``mean``, ``spread`` and ``middle`` of a larger image, see :meth:`llise.kinds.base.Kind.draw`.
+
+    Returns
+    -------
+    RandomCopy
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.registry import get
+    >>> from llise.kinds.search import draw_copy
+    >>> image = np.full((32, 32), 100, np.uint8)
+    >>> copy, strength, parameters = draw_copy(get("gaussian_noise"), image, 25, np.random.default_rng(0))
+    >>> round(parameters["sigma"])
+    5
+    """
+    draw = kind.draw(image, rng, **statistics)
+    path = draw.path
+    if rng.random() < DITHER_CHANCE:
+        path = _dithered(path, (rng.random(image.shape, dtype=np.float32) - 0.5) * rng.uniform(0.5, 1.5))
+    search = Search(path, image if reference is None else reference, wanted, ROUGH_TOLERANCE)
+    search.bisect(draw.end, first=draw.end / 100, steps=8)
+    return RandomCopy(search.image, search.strength, draw.parameters(search.strength))
+
+
+def _dithered(path: Path, dither: np.ndarray) -> Path:
+    """Add `dither` to those copies that are not rounded yet."""
+
+    def dithered(strength: float) -> np.ndarray:
+        copy = path(strength)
+        return copy if copy.dtype == np.uint8 else copy + dither
+
+    return dithered
+
+
+class Search:
+    """Search for the strength at which a path's rounded copy has the wanted error.
+
+    Parameters
+    ----------
+    path : Path
+        Copies by strength.
+    reference : ndarray of uint8, shape (h, w)
+        Image against which the error is measured.
+    wanted : float
+        Wanted mean squared error.
+    accuracy : float
+        Relative error of the MSE at which the bisection stops.
+
+    Attributes
+    ----------
+    image : ndarray of uint8, shape (h, w)
+        The copy nearest to the wanted error so far.
+    strength, measured : float
+        Its strength and its mean squared error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.search import Search
+    >>> image = np.full((16, 16), 100, np.uint8)
+    >>> search = Search(lambda strength: image + strength, image, wanted=9.0)
+    >>> search.run(strongest=255)
+    >>> search.measured, int(search.image[0, 0])
+    (9.0, 103)
+    """
+
+    def __init__(self, path: Path, reference: np.ndarray, wanted: float, accuracy: float = TOLERANCE / 4) -> None:
+        self.path = path
+        self.reference = reference
+        self.wanted = wanted
+        self.accuracy = accuracy
+        self.image = reference
+        self.strength = 0.0
+        self.measured = np.inf
+        self._threshold: np.ndarray | None = None
+
+    @property
+    def miss(self) -> float:
+        """Relative distance of the nearest copy's error from the wanted one."""
+        if self.wanted == 0:
+            return 0.0 if self.measured == 0 else np.inf
+        return abs(self.measured - self.wanted) / self.wanted
+
+    def error(self, strength: float) -> float:
+        """Return the error at a strength; the copy is remembered if it is the nearest so far.
+
+        Parameters
+        ----------
+        strength : float
+
+        Returns
+        -------
+        float
+        """
+        strength = float(strength)
+        image = quantise(self.path(strength), self._threshold)
+        measured = mse(self.reference, image)
+        if abs(measured - self.wanted) < abs(self.measured - self.wanted):
+            self.image, self.strength, self.measured = image, strength, measured
+        return measured
+
+    def run(self, strongest: float) -> None:
+        """Search until the wanted error is reached to within 0.5 % or no way to reach it is left.
+
+        Parameters
+        ----------
+        strongest : float
+            Strength at which the path ends.
+        """
+        if isinstance(self.path, SolvablePath):
+            self.error(self.path.solve(self.reference, self.wanted))
+            return
+        jump = self.bisect(strongest)
+        if self.miss <= TOLERANCE:
+            return
+        if self.path(strongest).dtype == np.uint8:
+            self._search_jumps(jump, strongest)
+            return
+        if jump is None:
+            return
+        # Whole grey levels are too coarse (a shift by 6.7 must be 6 or 7). So the threshold of the rounding falls from
+        # the first pixel to the last: one part of the image gets 7 and the rest 6, and no noise is added.
+        size = self.reference.size
+        ramp = (np.arange(size, 0, -1, dtype=np.float32) - 0.5) / size
+        self._threshold = ramp.reshape(self.reference.shape)
+        self.bisect(strongest)
+
+    def bisect(self, strongest: float, *, first: float = 1e-3, steps: int = 40) -> float | None:
+        """Bracket the wanted error, then narrow the bracket by halving and by the secant method in turn.
+
+        Parameters
+        ----------
+        strongest : float
+            Strength at which the path ends.
+        first : float
+            Strength to try first.
+        steps : int
+            Most tries inside the bracket.
+
+        Returns
+        -------
+        float or None
+            Strength at which the error crosses the wanted one; None if the first try was near enough or even
+            the strongest copy falls short.
+        """
+        low, high = 0.0, min(strongest, first)
+        at_low, at_high = self.error(0.0), self.error(high)
+        if self.miss <= self.accuracy:
+            return None
+        while at_high < self.wanted:
+            if high >= strongest:
+                return None
+            low, at_low = high, at_high
+            # The error grows about with the square of the strength.
+            guess = high * np.sqrt(self.wanted / max(at_high, 1e-9)) * 1.02
+            high = min(strongest, max(2 * high, min(guess, 16 * high)))
+            at_high = self.error(high)
+        for step in range(steps):
+            if self.miss <= self.accuracy or high - low <= 1e-7 * high:
+                break
+            middle = _secant(low, high, at_low, at_high, self.wanted) if step % 3 else (low + high) / 2
+            at_middle = self.error(middle)
+            if at_middle < self.wanted:
+                low, at_low = middle, at_middle
+            else:
+                high, at_high = middle, at_middle
+        return (low + high) / 2
+
+    def _search_jumps(self, jump: float | None, strongest: float) -> None:
+        """Search a path whose error jumps: around the jump, then on alternative paths.
+
+        A coder's error does not grow steadily; a path that falls short is tried all along its length.
+        """
+        self._try_each(np.geomspace(strongest / 1000, strongest, 48) if jump is None else _around(jump))
+        if jump is None or not isinstance(self.path, CoderPath):
+            return
+        for alternative in self.path.alternatives(self.wanted):
+            if self.miss <= TOLERANCE:
+                return
+            self.path = alternative
+            jump = self.bisect(strongest)
+            self._try_each(_around(jump or 0.0)[:8])
+
+    def _try_each(self, strengths: np.ndarray) -> None:
+        """Try strengths in turn until one reaches the error."""
+        for strength in strengths:
+            if self.miss <= TOLERANCE:
+                return
+            self.error(float(strength))
+
+
+def _around(strength: float, steps: int = 16) -> np.ndarray:
+    """Strengths ever farther from `strength`, on both sides."""
+    offsets = 0.0015 * np.arange(1, steps + 1)
+    return strength * (1 + np.stack([offsets, -offsets], axis=1).ravel())
+
+
+def _secant(low: float, high: float, at_low: float, at_high: float, wanted: float) -> float:
+    """Secant on the root of the error, kept off the ends of the bracket."""
+    part = (np.sqrt(wanted) - np.sqrt(at_low)) / max(np.sqrt(at_high) - np.sqrt(at_low), 1e-12)
+    return low + (high - low) * min(max(part, 0.05), 0.95)
+
+
+def mse(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the mean squared error of two images, on their own scale.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        Images of one shape.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.distortions import mse
+    >>> mse(np.array([0, 10], np.uint8), np.array([2, 6], np.uint8))
+    10.0
+    """
+    difference = np.subtract(a, b, dtype=np.float64).ravel()
+    # Not a BLAS product: waiting for its threads would take far longer than the sum itself.
+    return float(np.einsum("i,i", difference, difference)) / difference.size
+
+
+def quantise(values: np.ndarray, threshold: np.ndarray | None = None) -> np.ndarray:
+    """Round and clip grey levels to 8 bits.
+
+    Parameters
+    ----------
+    values : ndarray
+        Grey levels; an array of uint8 is returned as it is.
+    threshold : ndarray, optional
+        Round up where the fraction is at least 1 - `threshold`, else down; to the nearest level if left out.
+
+    Returns
+    -------
+    ndarray of uint8
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.distortions import quantise
+    >>> quantise(np.array([-3.0, 6.4, 6.7, 300.0]))
+    array([  0,   6,   7, 255], dtype=uint8)
+    """
+    if values.dtype == np.uint8:
+        return values
+    rounded = np.rint(values) if threshold is None else np.floor(values + threshold)
+    return np.clip(rounded, 0, 255, out=rounded).astype(np.uint8)
