@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import tempfile
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,21 +17,22 @@ from PIL import Image
 from llise import distortions
 from llise.distortions import Distorted, UnreachableWarning
 from llise.engine.tasks import task
+from llise.kinds import registry
 from llise.labels import KINDS, PAPER_MIXTURES
+from llise.storage.files import atomic_write
 
 TRAINING_LEVELS = tuple(range(45, 901, 45))
 """The paper's twenty errors of a training class."""
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
-# Seeds of the two sets come from different branches of one tree, so that no noise field is shared between
-# them.
+# Seeds of the two sets come from different branches of one seed sequence, so that they share no noise field.
 _TRAINING_BRANCH, _TEST_BRANCH = 1, 2
 
 
 @dataclass(eq=False)
 class ImageSet:
-    """Images made from one reference; ``set.images`` and ``set.labels`` are an estimator's X and y.
+    """Distorted copies of one reference; ``images`` and ``labels`` are an estimator's X and y.
 
     Attributes
     ----------
@@ -46,9 +45,16 @@ class ImageSet:
     wanted_mse, mse : ndarray, shape (n,)
         Error asked for and measured.
     seeds : list of tuple of int
-        Seed of each kind's draw.
+        Seed of each kind's random numbers.
     amplified : ndarray of bool, shape (n,)
-        Whether a JPEG's coding error was multiplied beyond the coder's reach.
+        Whether a JPEG's coding error was multiplied because the strongest coding falls short of the wanted error.
+
+    Examples
+    --------
+    >>> from llise import datasets
+    >>> images = datasets.training_set(datasets.reference()[:64, :64], levels=[100], kinds=["luminance"])
+    >>> images.labels.tolist(), len(images)
+    (['original', 'luminance'], 2)
     """
 
     reference: np.ndarray = field(repr=False)
@@ -62,7 +68,7 @@ class ImageSet:
 
     @property
     def labels(self) -> np.ndarray:
-        """One name an image: ``original``, a kind, or the kinds of a mixture joined by ``+``."""
+        """Label of each image: ``original``, a kind, or the kinds of a mixture joined by ``+``."""
         return np.array(["+".join(kinds) or "original" for kinds in self.kinds])
 
     def __len__(self) -> int:
@@ -70,7 +76,18 @@ class ImageSet:
 
 
 def reference() -> np.ndarray:
-    """Return the built-in reference, scikit-image's `camera`: 512 x 512, grey, 8 bits."""
+    """Return the built-in reference, the image `camera` of scikit-image.
+
+    Returns
+    -------
+    ndarray of uint8, shape (512, 512)
+
+    Examples
+    --------
+    >>> from llise import datasets
+    >>> datasets.reference().shape
+    (512, 512)
+    """
     from skimage import data
 
     return data.camera()
@@ -97,18 +114,26 @@ def training_set(
     kinds : sequence of str
         Registered kinds of distortion.
     direction : {1, -1, "both"}
-        Of contrast and luminance: stretched and lighter (the paper), reduced and darker, or in turn.
+        Of contrast and luminance: stretched and lighter (the paper), reduced and darker, or alternately.
     beyond_reach : {"amplify", "respace"}
-        JPEG ends at an MSE of 200 to 400 on most images. "amplify" multiplies its coding error to the levels
-        beyond; "respace" spaces as many real JPEGs evenly up to its reach. Other kinds are always respaced.
+        JPEG cannot exceed an MSE of 200 to 400 on most images. "amplify" multiplies its coding error to get the
+        levels above; "respace" makes as many real JPEGs, evenly spaced up to the highest error that it can reach.
+        Other kinds are always respaced.
     random_state : int, Generator, RandomState or None
         Each image gets its own seed from it.
     n_jobs : int or None
-        Threads, as joblib counts them.
+        Number of threads, as joblib counts them.
 
     Returns
     -------
     ImageSet
+
+    Examples
+    --------
+    >>> from llise import datasets
+    >>> images = datasets.training_set(datasets.reference()[128:192, 128:192], levels=[50, 100], kinds=["blur"])
+    >>> images.images.shape, images.mse.round().tolist()
+    ((3, 64, 64), [0.0, 50.0, 100.0])
     """
     image = distortions.check_image(reference() if image is None else image)
     if beyond_reach not in ("amplify", "respace"):
@@ -119,30 +144,29 @@ def training_set(
     amplify = beyond_reach == "amplify"
     jobs = []
     for k, kind in enumerate(kinds):
-        # The odd images of a kind go the other way, so that both directions cover the whole range of errors.
-        turns = {1: (1, 1), -1: (-1, -1), "both": (1, -1)}[direction]
-        for j, level in enumerate(_reachable(image, kind, levels, turns, amplify)):
-            turn = turns[j % 2] if distortions.is_two_sided(kind) else None
-            jobs.append((kind, level, _seed(root, _TRAINING_BRANCH, k, j), turn))
-    made = _parallel(n_jobs, [task(_single, image, *job, amplify) for job in jobs])
-    distortions.warn_of_misses(made, stacklevel=3)
-    return _collect(image, [[], *([copy] for copy in made)])
+        # With "both", every second image of a kind has the other direction, so that both cover the range of errors.
+        directions = {1: (1, 1), -1: (-1, -1), "both": (1, -1)}[direction]
+        for j, level in enumerate(_reachable_levels(image, kind, levels, directions, amplify)):
+            own_direction = directions[j % 2] if distortions.is_two_sided(kind) else None
+            jobs.append((kind, level, _seed(root, _TRAINING_BRANCH, k, j), own_direction))
+    copies = Parallel(n_jobs=n_jobs, prefer="threads")(task(_single, image, *job, amplify) for job in jobs)
+    distortions.warn_of_misses(copies, stacklevel=3)
+    return _collect(image, [[], *([copy] for copy in copies)])
 
 
 def test_set(
     image: np.ndarray | None = None,
     mse: float = 500,
     *,
-    mixtures: Sequence[tuple[str, str]] = PAPER_MIXTURES,
-    direction: int = 1,
     beyond_reach: str = "amplify",
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> ImageSet:
-    """Make the paper's test images: six single distortions and six mixtures at one error.
+    """Make the paper's test images: six single distortions and six mixtures, all with the same error.
 
-    The first kind of a mixture is applied at half the error; the second is then made as strong as the whole
-    error needs. Seeds differ from those of :func:`training_set` with the same `random_state`.
+    The first kind of a mixture is applied at half the error; the strength of the second is then chosen so that
+    the whole error is reached. Contrast is stretched and luminance is lighter. Seeds differ from those of
+    :func:`training_set` with the same `random_state`.
 
     Parameters
     ----------
@@ -150,31 +174,33 @@ def test_set(
         The reference; the built-in one if left out.
     mse : float
         Error of every image.
-    mixtures : sequence of pairs of str
-        Pairs of kinds in order of application; the paper's six if left out.
-    direction : {1, -1}
-        Of contrast and luminance.
     beyond_reach : {"amplify", "stop"}
-        Multiply a JPEG's coding error to reach `mse`, or stop at the coder's own reach.
+        Multiply a JPEG's coding error to reach `mse`, or stop at the highest error that coding can reach.
     random_state, n_jobs
         As for :func:`training_set`.
 
     Returns
     -------
     ImageSet
+
+    Examples
+    --------
+    >>> from llise import datasets
+    >>> images = datasets.test_set(datasets.reference()[128:192, 128:192], mse=200)
+    >>> len(images), str(images.labels[6])
+    (12, 'blur+gaussian_noise')
     """
     image = distortions.check_image(reference() if image is None else image)
     if beyond_reach not in ("amplify", "stop"):
         raise ValueError(f"beyond_reach={beyond_reach!r}: expected 'amplify' or 'stop'")
-    if direction not in (1, -1):
-        raise ValueError(f"direction={direction!r}: expected 1 or -1")
     root = distortions.as_seed(random_state)
-    recipes = [(kind,) for kind in KINDS] + [tuple(pair) for pair in mixtures]
-    options = {"direction": direction, "amplify": beyond_reach == "amplify", "warn": False}
-    seeds = [_seed(root, _TEST_BRANCH, i) for i in range(len(recipes))]
-    made = _parallel(n_jobs, [task(mixture, image, kinds, mse, seed, **options) for kinds, seed in zip(recipes, seeds)])
-    distortions.warn_of_misses([parts[-1] for parts in made], stacklevel=3)
-    return _collect(image, made)
+    recipes: list[tuple[str, ...]] = [*((kind,) for kind in KINDS), *PAPER_MIXTURES]
+    options = {"direction": 1, "amplify": beyond_reach == "amplify", "warn": False}
+    mixtures = Parallel(n_jobs=n_jobs, prefer="threads")(
+        task(mixture, image, kinds, mse, _seed(root, _TEST_BRANCH, i), **options) for i, kinds in enumerate(recipes)
+    )
+    distortions.warn_of_misses([parts[-1] for parts in mixtures], stacklevel=3)
+    return _collect(image, mixtures)
 
 
 def mixture(
@@ -187,10 +213,36 @@ def mixture(
     amplify: bool = False,
     warn: bool = True,
 ) -> list[Distorted]:
-    """Apply `kinds` one after the other with equal shares of the error `mse`; the last entry is the mixture.
+    """Apply kinds one after the other, each with an equal share of the error.
 
-    A part that cannot reach its share is taken as strong as it gets and leaves the rest to the parts after
-    it; only a miss of the whole error is warned about.
+    A kind that cannot reach its share is applied at its strongest, and the kinds after it make up for the rest. A
+    warning is given only if the whole error is not reached.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape (h, w)
+    kinds : sequence of str
+        Kinds in order of application.
+    mse : float
+        Error of the mixture.
+    random_state : int, Generator, RandomState or None
+        Each kind gets its own seed from it.
+    direction, amplify
+        As for :func:`llise.distortions.make`.
+    warn : bool
+        Whether to warn of an error that could not be reached.
+
+    Returns
+    -------
+    list of Distorted
+        The image after each kind; the last one is the mixture.
+
+    Examples
+    --------
+    >>> from llise import datasets
+    >>> parts = datasets.mixture(datasets.reference()[:64, :64], ("luminance", "gaussian_noise"), 100, 0)
+    >>> [round(part.measured) for part in parts]
+    [50, 100]
     """
     root = distortions.as_seed(random_state)
     parts: list[Distorted] = []
@@ -212,12 +264,28 @@ def mixture(
 
 
 def write(images: ImageSet, folder: str | os.PathLike[str]) -> Path:
-    """Write a set as PNG files with ``manifest.json`` (kinds, strengths, wanted and measured MSE, seeds).
+    """Write a set as PNG files with a manifest of kinds, strengths, wanted and measured MSE, and seeds.
+
+    Parameters
+    ----------
+    images : ImageSet
+    folder : path
+        Created if it does not exist.
 
     Returns
     -------
     Path
-        The manifest. It is written last: a folder that has one is complete.
+        The manifest, ``manifest.json`` in the folder. It is written last: a folder that has one is complete.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from llise import datasets
+    >>> images = datasets.training_set(datasets.reference()[:64, :64], levels=[100], kinds=["luminance"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     manifest = datasets.write(images, folder)
+    ...     sorted(path.name for path in manifest.parent.iterdir())
+    ['000-original.png', '001-luminance.png', 'manifest.json', 'reference.png']
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -239,64 +307,39 @@ def write(images: ImageSet, folder: str | os.PathLike[str]) -> Path:
         )
     text = json.dumps({"format": _FORMAT, "reference": "reference.png", "images": entries}, indent=1)
     path = folder / MANIFEST
-    _replace(path, text.encode())
+    with atomic_write(path, "w", encoding="utf-8") as file:
+        file.write(text)
     return path
-
-
-def read(folder: str | os.PathLike[str]) -> ImageSet:
-    """Read a set that :func:`write` wrote."""
-    folder = Path(folder)
-    path = folder / MANIFEST
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist; expected a folder written by llise.datasets.write")
-    manifest = json.loads(path.read_text())
-    if manifest.get("format") != _FORMAT:
-        raise ValueError(f"{path} has format {manifest.get('format')!r}; this version reads format {_FORMAT}")
-    entries = manifest["images"]
-    return ImageSet(
-        reference=_read_png(folder / manifest["reference"]),
-        images=np.stack([_read_png(folder / entry["file"]) for entry in entries]),
-        kinds=[tuple(entry["kinds"]) for entry in entries],
-        strengths=[tuple(entry["strengths"]) for entry in entries],
-        wanted_mse=np.array([entry["wanted_mse"] for entry in entries]),
-        mse=np.array([entry["mse"] for entry in entries]),
-        seeds=[tuple(entry["seeds"]) for entry in entries],
-        amplified=np.array([entry["amplified"] for entry in entries]),
-    )
 
 
 def _seed(root: int, *branch: int) -> int:
     return int(np.random.SeedSequence(root, spawn_key=branch).generate_state(1)[0])
 
 
-def _reachable(
-    image: np.ndarray, kind: str, levels: Sequence[float], turns: tuple[int, int], amplify: bool
+def _reachable_levels(
+    image: np.ndarray, kind: str, levels: Sequence[float], directions: tuple[int, int], amplify: bool
 ) -> Sequence[float]:
-    """Return `levels`, or as many spaced evenly up to what `kind` can do to this image."""
-    if kind == "jpeg" and amplify:
+    """Return `levels`, or as many spaced evenly up to the highest error that `kind` can reach on this image."""
+    if amplify and registry.get(kind).amplifiable:
         return levels
     if distortions.is_two_sided(kind):
-        most = min(distortions.reach(image, kind, 0, direction=turn) for turn in set(turns))
+        highest = min(distortions.reach(image, kind, 0, direction=direction) for direction in set(directions))
     else:
-        most = distortions.reach(image, kind, 0)
-    if most >= max(levels):
+        highest = distortions.reach(image, kind, 0)
+    if highest >= max(levels):
         return levels
-    if most == 0:
+    if highest == 0:
         warnings.warn(
             f"{kind} leaves this image as it is; the set has no {kind} images",
             UnreachableWarning,
             stacklevel=3,
         )
         return []
-    return [level * 0.98 * most / max(levels) for level in levels]
+    return [level * 0.98 * highest / max(levels) for level in levels]
 
 
 def _single(image: np.ndarray, kind: str, level: float, seed: int, direction: int | None, amplify: bool) -> Distorted:
     return distortions.make(image, kind, level, seed, direction=direction, amplify=amplify, warn=False)
-
-
-def _parallel(n_jobs: int | None, jobs: Iterable[Any]) -> list[Any]:
-    return Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
 
 
 def _collect(image: np.ndarray, recipes: Sequence[Sequence[Distorted]]) -> ImageSet:
@@ -313,24 +356,5 @@ def _collect(image: np.ndarray, recipes: Sequence[Sequence[Distorted]]) -> Image
 
 
 def _write_png(path: Path, image: np.ndarray) -> None:
-    stream = io.BytesIO()
-    Image.fromarray(image).save(stream, "PNG", compress_level=3)
-    _replace(path, stream.getvalue())
-
-
-def _read_png(path: Path) -> np.ndarray:
-    with Image.open(path) as image:
-        return distortions.check_image(np.asarray(image), str(path))
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write beside `path` and move into place, so that nobody ever sees half a file."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with atomic_write(path) as file:
+        Image.fromarray(image).save(file, "PNG", compress_level=3)

@@ -168,7 +168,7 @@ class Kind(ABC):
         return self.strongest
 
     def reported_strength(self, strength: float, direction: int = 1) -> float:
-        """Convert a strength on the path to the number that users are told.
+        """Convert a strength on the path to the kind's own unit.
 
         Parameters
         ----------

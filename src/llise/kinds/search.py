@@ -258,7 +258,7 @@ def _around(strength: float, steps: int = 16) -> np.ndarray:
 
 
 def _secant(low: float, high: float, at_low: float, at_high: float, wanted: float) -> float:
-    """Secant on the root of the error, kept off the ends of the bracket."""
+    """Secant on the root of the error, limited to the inner 90 % of the bracket."""
     part = (np.sqrt(wanted) - np.sqrt(at_low)) / max(np.sqrt(at_high) - np.sqrt(at_low), 1e-12)
     return low + (high - low) * min(max(part, 0.05), 0.95)
 

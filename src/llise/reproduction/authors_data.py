@@ -1,7 +1,8 @@
 """Image sets like those of the authors' released code, which differ from what the paper's text says.
 
-There, the contrast stretch only darkens, blur and impulse noise come on top of that darkening, and most of a JPEG
-image's error is a shift of its mean (docs/math.md).  They serve to see what that does to the baselines.
+In that code, the contrast stretch only darkens the image, blur and impulse noise are applied to a darkened image, and
+most of the error of a JPEG image is a shift of its mean (docs/math.md). These sets show what that does to the
+baselines.
 """
 
 from __future__ import annotations
@@ -14,41 +15,87 @@ from llise import distortions
 from llise.datasets import TRAINING_LEVELS
 from llise.labels import KINDS, PAPER_MIXTURES
 
-JPEG_SHIFT = 0.88  # share of the JPEG images' error that is a shift of the mean
+JPEG_SHIFT = 0.88
+"""Share of the JPEG images' error that is a shift of the mean."""
 
 
 def training_images(image: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Images and labels: the original, and every kind at every level of wanted error."""
+    """Make the training images: the original, and every kind at every level of wanted error.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape (h, w)
+        The reference.
+    seed : int
+        Seed of the first copy; the next copies have the next seeds.
+
+    Returns
+    -------
+    images : ndarray of uint8, shape (121, h, w)
+    labels : ndarray of str, shape (121,)
+
+    Examples
+    --------
+    >>> from llise import datasets
+    >>> from llise.reproduction.authors_data import training_images
+    >>> images, labels = training_images(datasets.reference()[128:160, 128:160])
+    >>> images.shape, str(labels[0])
+    ((121, 32, 32), 'original')
+    """
     recipes = [(kind, level) for kind in KINDS for level in TRAINING_LEVELS]
-    made = [_distorted(image, kind, level, seed + i) for i, (kind, level) in enumerate(recipes)]
-    return np.stack([image, *made]), np.array(["original", *(kind for kind, _ in recipes)])
+    copies = [_distort(image, kind, level, seed + i) for i, (kind, level) in enumerate(recipes)]
+    return np.stack([image, *copies]), np.array(["original", *(kind for kind, _ in recipes)])
 
 
 def test_images(image: np.ndarray, mse: float, seed: int = 0) -> tuple[np.ndarray, list[tuple[str, ...]]]:
-    """Images and their kinds: singles, and mixtures whose parts have half the error each."""
+    """Make the test images: single distortions, and mixtures of two that have half the error each.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape (h, w)
+        The reference.
+    mse : float
+        Wanted error of every image.
+    seed : int
+        Seeds are counted from this one plus 1000.
+
+    Returns
+    -------
+    images : ndarray of uint8, shape (12, h, w)
+    kinds : list of tuple of str
+        Kinds of each image in order of application.
+
+    Examples
+    --------
+    >>> from llise import datasets
+    >>> from llise.reproduction.authors_data import test_images
+    >>> images, kinds = test_images(datasets.reference()[128:160, 128:160], mse=200)
+    >>> images.shape, kinds[6]
+    ((12, 32, 32), ('blur', 'gaussian_noise'))
+    """
     recipes: list[tuple[str, ...]] = [*((kind,) for kind in KINDS), *PAPER_MIXTURES]
     return np.stack([_mixture(image, kinds, mse, seed + 1000 + i) for i, kinds in enumerate(recipes)]), recipes
 
 
 def _mixture(image: np.ndarray, kinds: Sequence[str], mse: float, seed: int) -> np.ndarray:
     for kind in kinds:
-        image = _distorted(image, kind, mse / len(kinds), seed)
+        image = _distort(image, kind, mse / len(kinds), seed)
     return image
 
 
-def _distorted(image: np.ndarray, kind: str, mse: float, seed: int) -> np.ndarray:
+def _distort(image: np.ndarray, kind: str, mse: float, seed: int) -> np.ndarray:
     if kind == "contrast":
-        return _shifted(image, -mse)
+        return _shift(image, -mse)
     if kind == "luminance":
-        return _shifted(image, mse)
+        return _shift(image, mse)
     if kind == "jpeg":
         coded = distortions.make(image, kind, (1 - JPEG_SHIFT) * mse, seed, amplify=True, warn=False).image
-        return _shifted(coded, -JPEG_SHIFT * mse)
-    base = image if kind == "gaussian_noise" else _shifted(image, -mse)
+        return _shift(coded, -JPEG_SHIFT * mse)
+    base = image if kind == "gaussian_noise" else _shift(image, -mse)
     return distortions.make(base, kind, mse, seed, warn=False).image
 
 
-def _shifted(image: np.ndarray, mse: float) -> np.ndarray:
-    """Lighter by an error of ``mse``, or darker where it is negative; clipped."""
-    shift = np.sign(mse) * np.sqrt(abs(mse))
-    return np.clip(np.rint(image + shift), 0, 255).astype(np.uint8)
+def _shift(image: np.ndarray, mse: float) -> np.ndarray:
+    """Make the image lighter by an error of `mse`, or darker where `mse` is negative."""
+    offset = np.sign(mse) * np.sqrt(abs(mse))
+    return np.clip(np.rint(image + offset), 0, 255).astype(np.uint8)
