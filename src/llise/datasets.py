@@ -81,6 +81,7 @@ def reference() -> np.ndarray:
     Returns
     -------
     ndarray of uint8, shape (512, 512)
+        Grey image.
 
     Examples
     --------
@@ -127,6 +128,7 @@ def training_set(
     Returns
     -------
     ImageSet
+        Images, labels, strengths, errors and seeds.
 
     Examples
     --------
@@ -176,12 +178,13 @@ def test_set(
         Error of every image.
     beyond_reach : {"amplify", "stop"}
         Multiply a JPEG's coding error to reach `mse`, or stop at the highest error that coding can reach.
-    random_state, n_jobs
+    random_state, n_jobs : int
         As for :func:`training_set`.
 
     Returns
     -------
     ImageSet
+        Images, labels, strengths, errors and seeds.
 
     Examples
     --------
@@ -221,13 +224,14 @@ def mixture(
     Parameters
     ----------
     image : ndarray of uint8, shape (h, w)
+        The reference.
     kinds : sequence of str
         Kinds in order of application.
     mse : float
         Error of the mixture.
     random_state : int, Generator, RandomState or None
         Each kind gets its own seed from it.
-    direction, amplify
+    direction, amplify : int, bool
         As for :func:`llise.distortions.make`.
     warn : bool
         Whether to warn of an error that could not be reached.
@@ -269,6 +273,7 @@ def write(images: ImageSet, folder: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     images : ImageSet
+        Set to write.
     folder : path
         Created if it does not exist.
 

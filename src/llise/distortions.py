@@ -2,12 +2,7 @@
 
 A distortion is a *path* of images that starts at the image itself: ``path(strength)`` is the copy at that
 strength, ``path(0)`` the image. The strength is searched at which the rounded 8-bit copy has the wanted error; so
-copies of every kind lie on one sphere of equal error around the image. A new kind takes a few lines::
-
-    @register("posterise", strongest=128)
-    def posterise(image, rng):
-        return lambda strength: np.round(image / max(strength, 1)) * max(strength, 1)
-
+copies of every kind lie on one sphere of equal error around the image. :func:`register` adds a kind in a few lines.
 The kinds themselves and the search are in :mod:`llise.kinds`.
 """
 
@@ -15,15 +10,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from llise.kinds import registry
 from llise.kinds.base import FunctionKind, Kind, Path
+from llise.kinds.grey import check_image, mse, quantise
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
-from llise.kinds.search import TOLERANCE, Search, mse, quantise
+from llise.kinds.search import TOLERANCE, Search
 
 __all__ = [
     "STANDARD_TABLE",
@@ -143,6 +139,7 @@ def kinds() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
+        In the order of registration.
 
     Examples
     --------
@@ -164,6 +161,7 @@ def is_two_sided(kind: str) -> bool:
     Returns
     -------
     bool
+        Whether `direction` can be given.
 
     Examples
     --------
@@ -193,6 +191,7 @@ def apply(image: np.ndarray, kind: str, mse: float, random_state: Any = None, **
     Returns
     -------
     ndarray of uint8, shape (h, w)
+        The distorted copy.
 
     See Also
     --------
@@ -237,20 +236,19 @@ def make(
     random_state : int, Generator, RandomState or None
         Seed of the random numbers; global generators are neither read nor changed.
     direction : {1, -1} or None
-        Contrast: stretched or reduced. Luminance: lighter or darker. None takes 1, or -1 where only that
-        comes nearer.
+        Contrast: stretched or reduced. Luminance: lighter or darker. None takes 1, or -1 where only that comes nearer.
     amplify : bool
         Where JPEG cannot reach the error, multiply the coding error until it has the wanted size (marked
         ``amplified``) instead of stopping there.
     reference : ndarray, optional
-        Image against which the error is measured where `image` is distorted already, as for the second kind of a
-        mixture.
+        Image against which the error is measured; `image` if left out. A mixture's second kind needs it.
     warn : bool
         Whether to warn of an error that could not be reached; ``reached`` of the result tells it too.
 
     Returns
     -------
     Distorted
+        The copy and how it was made.
 
     Examples
     --------
@@ -265,26 +263,11 @@ def make(
         raise ValueError(f"image is {image.shape} and reference is {target.shape}; both must have one size")
     distortion = registry.get(kind)
     directions = _directions(distortion, direction)
-    wanted = float(mse)
-    if not (np.isfinite(wanted) and wanted >= 0):
+    if not (np.isfinite(mse) and mse >= 0):
         raise ValueError(f"mse={mse!r}: expected a finite number, 0 or more")
-    seed = as_seed(random_state)
-
-    best, best_direction = None, 1
-    for turn in directions:
-        search = Search(distortion.path(image, np.random.default_rng(seed), turn), target, wanted)
-        search.run(distortion.end(turn))
-        if best is None or search.miss < best.miss:
-            best, best_direction = search, turn
-        if best.miss <= TOLERANCE:
-            break
-    assert best is not None
-    strength, amplified = distortion.reported_strength(best.strength, best_direction), False
-    if amplify and distortion.amplifiable and best.miss > TOLERANCE and best.measured < wanted:
-        amplification = _amplify(image, best.image, target, wanted)
-        if amplification.miss < best.miss:
-            best, strength, amplified = amplification, amplification.strength, True
-    result = Distorted(best.image, kind, float(strength), wanted, best.measured, seed, amplified)
+    result = _nearest(distortion, image, target, float(mse), as_seed(random_state), directions)
+    if amplify and distortion.amplifiable and not result.reached and result.measured < mse:
+        result = _amplify(result, image, target)
     if warn:
         warn_of_misses([result], stacklevel=3)
     return result
@@ -296,6 +279,7 @@ def warn_of_misses(results: Iterable[Distorted], stacklevel: int = 2) -> None:
     Parameters
     ----------
     results : iterable of Distorted
+        Copies to look at.
     stacklevel : int
         Which caller the warning points to, as for :func:`warnings.warn`.
 
@@ -318,6 +302,7 @@ def reach(image: np.ndarray, kind: str, random_state: Any = None, *, direction: 
     Parameters
     ----------
     image : ndarray of uint8, shape (h, w)
+        Grey image.
     kind : str
         One of :func:`kinds`.
     random_state : int, Generator, RandomState or None
@@ -346,46 +331,13 @@ def reach(image: np.ndarray, kind: str, random_state: Any = None, *, direction: 
     return max(errors)
 
 
-def check_image(image: Any, name: str = "image") -> np.ndarray:
-    """Return an image as an array after making sure that it is grey and has 8 bits.
-
-    Parameters
-    ----------
-    image : array-like
-    name : str
-        What the error message calls it.
-
-    Returns
-    -------
-    ndarray of uint8, shape (h, w)
-
-    Raises
-    ------
-    ValueError
-        If the image has colours, another depth or no pixels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise import distortions
-    >>> distortions.check_image(np.zeros((4, 6), np.uint8)).shape
-    (4, 6)
-    """
-    array = np.asarray(image)
-    if array.ndim != 2 or array.dtype != np.uint8 or array.size == 0:
-        raise ValueError(
-            f"{name} has shape {array.shape} and dtype {array.dtype}; expected a grey 8-bit image, "
-            "(h, w) of uint8: llise.read_image reads files of any depth and colour as that"
-        )
-    return array
-
-
 def as_seed(random_state: Any) -> int:
     """Return an integer seed.
 
     Parameters
     ----------
     random_state : int, Generator, RandomState or None
+        What scikit-learn and NumPy take as a source of random numbers.
 
     Returns
     -------
@@ -420,10 +372,28 @@ def _directions(kind: Kind, direction: int | None) -> tuple[int, ...]:
     return (1, -1) if direction is None else (direction,)
 
 
-def _amplify(image: np.ndarray, coded: np.ndarray, reference: np.ndarray, wanted: float) -> Search:
-    """Multiply the coding error, the difference between `coded` and `image`, until the wanted error is met."""
+def _nearest(
+    kind: Kind, image: np.ndarray, reference: np.ndarray, wanted: float, seed: int, directions: tuple[int, ...]
+) -> Distorted:
+    """Distort in the first direction that reaches the wanted error, or in the one that comes nearest to it."""
+    searches = []
+    for direction in directions:
+        search = Search(kind.path(image, np.random.default_rng(seed), direction), reference, wanted)
+        search.run(kind.end(direction))
+        searches.append((search, direction))
+        if search.miss <= TOLERANCE:
+            break
+    best, direction = min(searches, key=lambda entry: entry[0].miss)
+    strength = float(kind.reported_strength(best.strength, direction))
+    return Distorted(best.image, kind.name, strength, wanted, best.measured, seed)
+
+
+def _amplify(coded: Distorted, image: np.ndarray, reference: np.ndarray) -> Distorted:
+    """Multiply the coding error, the difference between the coded image and `image`, until the wanted error is met."""
     base = image.astype(np.float32)
-    coding_error = coded.astype(np.float32) - base
-    search = Search(lambda factor: base + factor * coding_error, reference, wanted)
+    coding_error = coded.image.astype(np.float32) - base
+    search = Search(lambda factor: base + factor * coding_error, reference, coded.wanted)
     search.run(1e3)
-    return search
+    if abs(search.measured - coded.wanted) >= abs(coded.measured - coded.wanted):
+        return coded
+    return replace(coded, image=search.image, strength=search.strength, measured=search.measured, amplified=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, TypedDict, Unpack
 
 import numpy as np
@@ -17,7 +17,23 @@ A copy is an array of the image's shape: of floats, which are then rounded and c
 
 
 class SolvablePath(ABC):
-    """A path that computes the strength for a wanted error directly, so that no search is needed."""
+    """A path that computes the strength for a wanted error directly, so that no search is needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.base import SolvablePath
+    >>> class Shift(SolvablePath):
+    ...     def __init__(self, image):
+    ...         self.image = image
+    ...     def __call__(self, strength):
+    ...         return self.image + strength
+    ...     def solve(self, reference, wanted):
+    ...         return float(np.sqrt(wanted))
+    >>> image = np.array([[10, 20]], np.uint8)
+    >>> Shift(image).solve(image, wanted=9.0)
+    3.0
+    """
 
     @abstractmethod
     def __call__(self, strength: float) -> np.ndarray:
@@ -37,11 +53,32 @@ class SolvablePath(ABC):
         Returns
         -------
         float
+            Argument for a call of this path.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.impulse_noise import ImpulseNoise
+        >>> image = np.zeros((10, 10), np.uint8)
+        >>> path = ImpulseNoise().path(image, np.random.default_rng(0))
+        >>> strength = path.solve(image, wanted=3 * 255**2 / 100)
+        >>> int(np.count_nonzero(path(strength)))  # three of the hundred pixels become white
+        3
         """
 
 
 class CoderPath(ABC):
-    """A path of decoded 8-bit images, whose error jumps between strengths instead of growing smoothly."""
+    """A path of decoded 8-bit images, whose error jumps between strengths instead of growing smoothly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.jpeg import Jpeg
+    >>> path = Jpeg().path(np.arange(256, dtype=np.uint8).reshape(16, 16), np.random.default_rng(0))
+    >>> alternatives = path.alternatives(wanted=30.0)  # with a fixed quantiser step of the block means
+    >>> alternatives[0](2.0).shape
+    (16, 16)
+    """
 
     @abstractmethod
     def __call__(self, strength: float) -> np.ndarray:
@@ -60,11 +97,34 @@ class CoderPath(ABC):
         -------
         iterable of Path
             The most promising one first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.jpeg import Jpeg
+        >>> path = Jpeg().path(np.arange(256, dtype=np.uint8).reshape(16, 16), np.random.default_rng(0))
+        >>> len(path.alternatives(wanted=30.0))
+        12
         """
 
 
 class GreyStatistics(TypedDict, total=False):
-    """Statistics of the image that a crop was taken from: mean, standard deviation and median of its grey levels."""
+    """Statistics of the grey levels of the image that a crop was taken from.
+
+    Attributes
+    ----------
+    mean, spread, middle : float
+        Mean, standard deviation and median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.contrast import Contrast
+    >>> crop = np.zeros((16, 16), np.uint8)
+    >>> draw = Contrast().draw(crop, np.random.default_rng(2), mean=100.0, spread=30.0, middle=90.0)
+    >>> draw.parameters(0.5)["pivot"]
+    90.0
+    """
 
     mean: float
     spread: float
@@ -84,11 +144,24 @@ class Draw:
     parameters : callable
         ``parameters(strength)`` gives the copy's settings in the kind's own units, such as ``{"sigma": 2.1}``;
         empty where this way of making the kind has no such settings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.luminance import Luminance
+    >>> image = np.full((16, 16), 100, np.uint8)
+    >>> draw = Luminance().draw(image, np.random.default_rng(0))
+    >>> draw.parameters(5.0)
+    {'offset': 5.0}
     """
 
     path: Path
     end: float
-    parameters: Callable[[float], dict[str, float]] = lambda strength: {}
+    parameters: Callable[[float], dict[str, float]] = field(default_factory=lambda: _no_parameters)
+
+
+def _no_parameters(strength: float) -> dict[str, float]:
+    return {}
 
 
 class Kind(ABC):
@@ -142,6 +215,7 @@ class Kind(ABC):
         Parameters
         ----------
         image : ndarray of uint8, shape (h, w)
+            Image to distort.
         rng : numpy.random.Generator
             Source of all random numbers. Draw them here and not in the path, so that one noise field serves
             all strengths.
@@ -152,6 +226,14 @@ class Kind(ABC):
         -------
         Path
             A function of the strength.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.registry import get
+        >>> path = get("luminance").path(np.array([[80, 120]], np.uint8), np.random.default_rng(0))
+        >>> path(5.0)
+        array([[ 85., 125.]], dtype=float32)
         """
 
     def end(self, direction: int = 1) -> float:
@@ -160,10 +242,18 @@ class Kind(ABC):
         Parameters
         ----------
         direction : {1, -1}
+            Direction of a two-sided kind.
 
         Returns
         -------
         float
+            `strongest`, unless the kind says otherwise.
+
+        Examples
+        --------
+        >>> from llise.kinds.registry import get
+        >>> get("contrast").end(direction=-1)
+        1.0
         """
         return self.strongest
 
@@ -175,11 +265,18 @@ class Kind(ABC):
         strength : float
             Argument of the path.
         direction : {1, -1}
+            Direction of a two-sided kind.
 
         Returns
         -------
         float
             For example a gain below 1 where the contrast is reduced, a negative offset where the image is darker.
+
+        Examples
+        --------
+        >>> from llise.kinds.registry import get
+        >>> get("luminance").reported_strength(5.0, direction=-1)
+        -5.0
         """
         return strength
 
@@ -199,6 +296,15 @@ class Kind(ABC):
         Returns
         -------
         Draw
+            The path, where it ends, and what a strength means in the kind's own units.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.registry import get
+        >>> draw = get("gaussian_noise").draw(np.full((16, 16), 100, np.uint8), np.random.default_rng(0))
+        >>> draw.path(3.0).shape, draw.parameters(3.0)
+        ((16, 16), {'sigma': 3.0})
         """
         direction = int(rng.choice([-1, 1])) if self.two_sided else 1
         return Draw(self.path(image, rng, direction), self.end(direction))

@@ -8,7 +8,6 @@ from typing import Unpack
 import numpy as np
 from PIL import Image, ImageFilter
 from scipy import fft
-from scipy.signal import fftconvolve
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
 
@@ -140,6 +139,7 @@ def _coverage(reach: float, distance: np.ndarray) -> np.ndarray:
 
 def _convolution(image: np.ndarray, kernel_at: Callable[[float], np.ndarray]) -> Path:
     """Path of convolutions with mirrored borders."""
+    from scipy.signal import fftconvolve  # only here: its import takes longer than all of llise
 
     def path(strength: float) -> np.ndarray:
         kernel = kernel_at(strength)

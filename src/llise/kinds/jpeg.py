@@ -73,12 +73,14 @@ def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     image : ndarray of uint8, shape (h, w)
+        Grey image.
     table : ndarray, shape (8, 8)
         Quantiser steps by vertical and horizontal frequency; rounded and clipped to 1..255.
 
     Returns
     -------
     ndarray of uint8, shape (h, w)
+        The decoded image.
 
     Examples
     --------

@@ -19,6 +19,7 @@ def register(kind: Kind) -> None:
     Parameters
     ----------
     kind : Kind
+        Kind to add.
 
     Examples
     --------
@@ -58,10 +59,12 @@ def get(name: str) -> Kind:
     Parameters
     ----------
     name : str
+        One of :func:`names`.
 
     Returns
     -------
     Kind
+        The registered object.
 
     Raises
     ------
@@ -86,6 +89,7 @@ def names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
+        Names that :func:`get` knows.
 
     Examples
     --------

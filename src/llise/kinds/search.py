@@ -7,6 +7,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from llise.kinds.base import CoderPath, GreyStatistics, Kind, Path, SolvablePath
+from llise.kinds.grey import mse, quantise
 
 TOLERANCE = 0.005
 """Relative error of the MSE that counts as reached."""
@@ -28,6 +29,15 @@ class RandomCopy(NamedTuple):
         Place on the path that was drawn.
     parameters : dict
         Settings in the kind's own units, where it has them; see :class:`llise.kinds.base.Draw`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.registry import get
+    >>> from llise.kinds.search import draw_copy
+    >>> copy = draw_copy(get("luminance"), np.full((16, 16), 100, np.uint8), 25, np.random.default_rng(0))
+    >>> round(copy.parameters["offset"])
+    5
     """
 
     image: np.ndarray
@@ -49,8 +59,9 @@ def draw_copy(
     Parameters
     ----------
     kind : Kind
+        Kind of distortion.
     image : ndarray of uint8, shape (h, w)
-        16 pixels or more on each side.
+        Image to distort, 16 pixels or more on each side.
     wanted : float
         Mean squared error to aim at, reached to within 8 % in most cases. A way that cannot reach it gives the
         nearest copy that was met in a few steps.
@@ -64,6 +75,7 @@ def draw_copy(
     Returns
     -------
     RandomCopy
+        The copy, its strength and its parameters.
 
     Examples
     --------
@@ -121,7 +133,7 @@ class Search:
     >>> from llise.kinds.search import Search
     >>> image = np.full((16, 16), 100, np.uint8)
     >>> search = Search(lambda strength: image + strength, image, wanted=9.0)
-    >>> search.run(strongest=255)
+    >>> search.run(strongest=255.0)
     >>> search.measured, int(search.image[0, 0])
     (9.0, 103)
     """
@@ -149,10 +161,20 @@ class Search:
         Parameters
         ----------
         strength : float
+            Argument of the path.
 
         Returns
         -------
         float
+            Mean squared error of the rounded copy.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.search import Search
+        >>> image = np.full((16, 16), 100, np.uint8)
+        >>> Search(lambda strength: image + strength, image, wanted=9.0).error(2.0)
+        4.0
         """
         strength = float(strength)
         image = quantise(self.path(strength), self._threshold)
@@ -168,6 +190,16 @@ class Search:
         ----------
         strongest : float
             Strength at which the path ends.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.search import Search
+        >>> image = np.full((16, 16), 100, np.uint8)
+        >>> search = Search(lambda strength: image + strength, image, wanted=10.0)
+        >>> search.run(strongest=255.0)
+        >>> round(search.measured), np.unique(search.image).tolist()  # between the errors of 3 and of 4 levels
+        (10, [103, 104])
         """
         if isinstance(self.path, SolvablePath):
             self.error(self.path.solve(self.reference, self.wanted))
@@ -204,6 +236,15 @@ class Search:
         float or None
             Strength at which the error crosses the wanted one; None if the first try was near enough or even
             the strongest copy falls short.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.search import Search
+        >>> image = np.full((16, 16), 100, np.uint8)
+        >>> search = Search(lambda strength: image + strength, image, wanted=9.0)
+        >>> round(search.bisect(255.0))
+        3
         """
         low, high = 0.0, min(strongest, first)
         at_low, at_high = self.error(0.0), self.error(high)
@@ -226,7 +267,7 @@ class Search:
                 low, at_low = middle, at_middle
             else:
                 high, at_high = middle, at_middle
-        return (low + high) / 2
+        return float(low + high) / 2
 
     def _search_jumps(self, jump: float | None, strongest: float) -> None:
         """Search a path whose error jumps: around the jump, then on alternative paths.
@@ -261,54 +302,3 @@ def _secant(low: float, high: float, at_low: float, at_high: float, wanted: floa
     """Secant on the root of the error, limited to the inner 90 % of the bracket."""
     part = (np.sqrt(wanted) - np.sqrt(at_low)) / max(np.sqrt(at_high) - np.sqrt(at_low), 1e-12)
     return low + (high - low) * min(max(part, 0.05), 0.95)
-
-
-def mse(a: np.ndarray, b: np.ndarray) -> float:
-    """Return the mean squared error of two images, on their own scale.
-
-    Parameters
-    ----------
-    a, b : ndarray
-        Images of one shape.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.distortions import mse
-    >>> mse(np.array([0, 10], np.uint8), np.array([2, 6], np.uint8))
-    10.0
-    """
-    difference = np.subtract(a, b, dtype=np.float64).ravel()
-    # Not a BLAS product: waiting for its threads would take far longer than the sum itself.
-    return float(np.einsum("i,i", difference, difference)) / difference.size
-
-
-def quantise(values: np.ndarray, threshold: np.ndarray | None = None) -> np.ndarray:
-    """Round and clip grey levels to 8 bits.
-
-    Parameters
-    ----------
-    values : ndarray
-        Grey levels; an array of uint8 is returned as it is.
-    threshold : ndarray, optional
-        Round up where the fraction is at least 1 - `threshold`, else down; to the nearest level if left out.
-
-    Returns
-    -------
-    ndarray of uint8
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.distortions import quantise
-    >>> quantise(np.array([-3.0, 6.4, 6.7, 300.0]))
-    array([  0,   6,   7, 255], dtype=uint8)
-    """
-    if values.dtype == np.uint8:
-        return values
-    rounded = np.rint(values) if threshold is None else np.floor(values + threshold)
-    return np.clip(rounded, 0, 255, out=rounded).astype(np.uint8)

@@ -32,7 +32,9 @@ def training_images(image: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.nd
     Returns
     -------
     images : ndarray of uint8, shape (121, h, w)
+        The original and 20 copies of each kind.
     labels : ndarray of str, shape (121,)
+        ``original`` or the kind.
 
     Examples
     --------
@@ -62,6 +64,7 @@ def test_images(image: np.ndarray, mse: float, seed: int = 0) -> tuple[np.ndarra
     Returns
     -------
     images : ndarray of uint8, shape (12, h, w)
+        Six single distortions, then six mixtures.
     kinds : list of tuple of str
         Kinds of each image in order of application.
 

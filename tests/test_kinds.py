@@ -1,0 +1,234 @@
+"""Kinds of distortion: what each one promises, how it is drawn at random, and how a new one is added."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import ndimage
+
+from llise import datasets, distortions
+from llise.kinds import registry
+from llise.kinds.base import FunctionKind
+from llise.kinds.blur import Blur
+from llise.kinds.grey import mse, quantise
+from llise.kinds.search import Search, draw_copy
+from llise.labels import KINDS
+
+IMAGE = np.ascontiguousarray(datasets.reference()[128:224, 160:272])
+PAGE = Path(__file__).parents[1] / "docs" / "add-a-kind.md"
+UNITS = {  # sets of parameters that the draws of a kind report
+    "contrast": [{"gain", "pivot"}, set()],
+    "gaussian_noise": [{"sigma"}],
+    "luminance": [{"offset"}],
+    "blur": [{"sigma"}, {"length", "angle"}, {"radius"}, {"width"}, {"factor"}, set()],
+    "impulse_noise": [{"share", "salt"}],
+    "jpeg": [{"quality"}, set()],
+}
+
+
+def draw_with(kind: str, units: set[str], image: np.ndarray = IMAGE, **statistics: float):
+    """The first random draw of a kind that reports these parameters."""
+    for seed in range(200):
+        draw = registry.get(kind).draw(image, np.random.default_rng(seed), **statistics)
+        if set(draw.parameters(0.5)) == units:
+            return draw
+    raise AssertionError(f"no draw of {kind} reports {units}")
+
+
+def test_the_papers_kinds_are_registered_in_their_order():
+    assert registry.names()[: len(KINDS)] == KINDS
+    for name in KINDS:
+        kind = registry.get(name)
+        assert kind.name == name and kind.title and kind.short_title
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_path_starts_at_the_image_and_leaves_it_alone(name):
+    kind, before = registry.get(name), IMAGE.copy()
+    for direction in (1, -1) if kind.two_sided else (1,):
+        path = kind.path(IMAGE, np.random.default_rng(0), direction)
+        start = quantise(path(0.0))
+        assert_array_equal(start, IMAGE)
+        assert not np.shares_memory(start, IMAGE)
+        assert mse(IMAGE, quantise(path(kind.end(direction)))) > 300
+    assert_array_equal(IMAGE, before)
+
+
+@pytest.mark.parametrize("side", [16, 61, 96])
+@pytest.mark.parametrize("name", KINDS)
+def test_draws_start_near_the_image_and_grow(name, side):
+    image = IMAGE[:side, : side + 1]
+    for seed in range(40):
+        draw = registry.get(name).draw(image, np.random.default_rng(seed))
+        errors = [mse(image, quantise(draw.path(share * draw.end))) for share in (0.0, 0.1, 1.0)]
+        assert errors[0] < 0.5
+        assert errors[0] <= errors[1] <= errors[2] * 1.05 and errors[2] > 20
+        assert quantise(draw.path(0.1 * draw.end)).shape == image.shape
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_draws_tell_their_parameters_in_the_units_of_the_kind(name):
+    draws = [registry.get(name).draw(IMAGE, np.random.default_rng(seed)) for seed in range(120)]
+    units = [set(draw.parameters(0.5)) for draw in draws]
+    assert all(u in UNITS[name] for u in units)
+    assert all(u in units for u in UNITS[name])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_random_copies_have_about_the_wanted_error_and_depend_on_the_seed_alone(name):
+    kind = registry.get(name)
+    misses = []
+    for seed in range(30):
+        first = draw_copy(kind, IMAGE, 60, np.random.default_rng(seed))
+        again = draw_copy(kind, IMAGE, 60, np.random.default_rng(seed))
+        assert first.image.dtype == np.uint8
+        assert_array_equal(first.image, again.image)
+        assert (first.strength, first.parameters) == (again.strength, again.parameters)
+        misses.append(abs(mse(IMAGE, first.image) - 60) / 60)
+    assert np.mean(np.array(misses) <= 0.08) >= 0.7 and np.median(misses) <= 0.08
+
+
+def test_the_error_of_a_random_copy_can_be_measured_against_another_image():
+    noisy = distortions.apply(IMAGE, "gaussian_noise", 50, 0)
+    copy, _, _ = draw_copy(registry.get("gaussian_noise"), noisy, 120, np.random.default_rng(1), reference=IMAGE)
+    assert mse(IMAGE, copy) == pytest.approx(120, rel=0.08)
+
+
+# Parameters are true: the copy is what its parameters say
+
+
+def test_drawn_noise_and_offset_have_the_size_they_report():
+    flat = np.full((128, 128), 120, np.uint8)
+    noise = draw_with("gaussian_noise", {"sigma"}, flat)
+    assert noise.path(9.0).std() == pytest.approx(noise.parameters(9.0)["sigma"], rel=0.02)
+    shift = draw_with("luminance", {"offset"}, flat)
+    assert shift.path(12.0).mean() - 120 == pytest.approx(shift.parameters(12.0)["offset"], abs=0.5)
+
+
+def test_drawn_contrast_is_the_reported_line_about_the_reported_pivot():
+    draw = draw_with("contrast", {"gain", "pivot"})
+    reported = draw.parameters(0.3)
+    assert_allclose(draw.path(0.3), reported["pivot"] + reported["gain"] * (IMAGE - reported["pivot"]), rtol=1e-5)
+
+
+def test_pivots_of_a_crop_can_come_from_the_whole_image():
+    whole = {"mean": 200.0, "spread": 10.0, "middle": 201.0}
+    draws = [registry.get("contrast").draw(IMAGE, np.random.default_rng(seed), **whole) for seed in range(60)]
+    pivots = {draw.parameters(0.1)["pivot"] for draw in draws if draw.parameters(0.1)}
+    assert {128.0, 200.0, 201.0} <= pivots
+    assert all(p == 128.0 or 193 <= p <= 207 for p in pivots)
+
+
+def test_drawn_impulses_hit_the_reported_share():
+    flat = np.full((256, 256), 120, np.uint8)
+    draw = draw_with("impulse_noise", {"share", "salt"}, flat)
+    copy, reported = draw.path(0.4), draw.parameters(0.4)
+    hit = copy[copy != 120]
+    assert hit.size / flat.size == pytest.approx(reported["share"], abs=0.01)
+    assert np.mean(hit == 255) == pytest.approx(reported["salt"], abs=0.02)
+
+
+def test_drawn_qualities_are_those_of_jpeg_files():
+    import io
+
+    from PIL import Image
+
+    for seed in range(60):
+        draw = registry.get("jpeg").draw(IMAGE, np.random.default_rng(seed))
+        quality = draw.parameters(2.0).get("quality")
+        if quality is None:
+            continue
+        assert quality == 25.0
+        stream = io.BytesIO()
+        Image.fromarray(IMAGE).save(stream, "JPEG", quality=25)
+        coded = np.asarray(Image.open(stream)).astype(float)
+        assert np.mean((draw.path(2.0) - coded) ** 2) < 2  # tables of other coders differ by rounding
+
+
+@pytest.mark.parametrize("units", [{"length", "angle"}, {"radius"}, {"width"}])
+def test_kernel_blur_is_a_mean_with_mirrored_borders(units):
+    impulse = np.zeros((63, 63), np.uint8)
+    impulse[31, 31] = 255
+    kernel = draw_with("blur", units, impulse).path(5.0) / 255
+    assert kernel.min() > -1e-6 and kernel.sum() == pytest.approx(1, abs=1e-4)
+    expected = ndimage.convolve(IMAGE.astype(float), kernel.astype(float), mode="reflect")
+    assert_allclose(draw_with("blur", units).path(5.0), expected, atol=0.02)
+
+
+def test_motion_blur_has_the_reported_length_and_angle():
+    impulse = np.zeros((63, 63), np.uint8)
+    impulse[31, 31] = 255
+    for seed in range(80):
+        draw = registry.get("blur").draw(impulse, np.random.default_rng(seed))
+        reported = draw.parameters(12.0)
+        if "length" not in reported:
+            continue
+        kernel = np.maximum(draw.path(12.0), 0)
+        y, x = np.mgrid[31:-32:-1, -31:32]
+        weight = kernel / kernel.sum()
+        covariance = np.array([[np.sum(weight * a * b) for a in (x, y)] for b in (x, y)])
+        values, vectors = np.linalg.eigh(covariance)
+        angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
+        assert (angle - reported["angle"] + 90) % 180 - 90 == pytest.approx(0, abs=1)
+        assert np.sqrt(12 * values[1]) == pytest.approx(reported["length"], rel=0.06)
+
+
+def test_pillow_and_cosine_domain_agree_on_gaussian_blur():
+    expected = Blur().path(IMAGE, np.random.default_rng(0))(2.0)
+    for seed in range(60):
+        draw = registry.get("blur").draw(IMAGE, np.random.default_rng(seed))
+        if draw.parameters(2.0) == {"sigma": 2.0}:
+            assert np.sqrt(np.mean((draw.path(2.0) - expected)[8:-8, 8:-8] ** 2)) < 1.0
+
+
+# The search
+
+
+def test_the_search_stops_at_the_accuracy_it_was_given():
+    calls = []
+
+    def path(strength):
+        calls.append(strength)
+        return IMAGE.astype(np.float32) / (1 + strength)
+
+    rough = Search(path, IMAGE, 80.0, accuracy=0.08)
+    rough.bisect(10.0, first=0.1)
+    few = len(calls)
+    fine = Search(path, IMAGE, 80.0)
+    fine.run(10.0)
+    assert rough.miss <= 0.08 and fine.miss <= 0.005
+    assert few < len(calls) - few
+
+
+# Adding a kind
+
+
+def test_a_kind_is_found_until_it_is_removed():
+    registry.register(FunctionKind("white_fog", lambda image, rng: lambda s: image + s * (255 - image), 1.0))
+    try:
+        assert registry.names()[-1] == "white_fog"
+        draw = registry.get("white_fog").draw(IMAGE, np.random.default_rng(0))
+        assert draw.end == 1.0 and draw.parameters(0.5) == {}
+    finally:
+        registry.unregister("white_fog")
+    with pytest.raises(ValueError, match=r"unknown kind 'white_fog'.*jpeg"):
+        registry.get("white_fog")
+
+
+def test_the_page_on_adding_a_kind_runs_as_it_is_written(capsys):
+    page = PAGE.read_text()
+    namespace: dict = {}
+    try:
+        for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+            exec(block, namespace)
+        assert re.search(r"```text\n(.*?)```", page, re.DOTALL)[1] == capsys.readouterr().out
+        assert "posterise" in distortions.kinds()
+        copy = distortions.make(IMAGE, "posterise", mse=40)
+        assert copy.reached and len(np.unique(copy.image)) < 32
+        drawn = draw_copy(registry.get("posterise"), IMAGE, 40, np.random.default_rng(0))
+        assert mse(IMAGE, drawn.image) == pytest.approx(40, rel=0.08) and 2 < drawn.parameters["levels"] < 24
+    finally:
+        registry.unregister("posterise")
+    assert "register(Posterise())" in page
