@@ -90,6 +90,13 @@ def test_random_copies_have_about_the_wanted_error_and_depend_on_the_seed_alone(
     assert np.mean(np.array(misses) <= 0.08) >= 0.7 and np.median(misses) <= 0.08
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_a_random_copy_is_distorted_even_where_the_wanted_error_is_tiny(name):
+    for seed in range(20):
+        copy = draw_copy(registry.get(name), IMAGE, 0.4, np.random.default_rng(seed))
+        assert copy.strength > 0
+
+
 def test_the_error_of_a_random_copy_can_be_measured_against_another_image():
     noisy = distortions.apply(IMAGE, "gaussian_noise", 50, 0)
     copy, _, _ = draw_copy(registry.get("gaussian_noise"), noisy, 120, np.random.default_rng(1), reference=IMAGE)

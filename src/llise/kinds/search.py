@@ -91,8 +91,9 @@ def draw_copy(
     path = draw.path
     if rng.random() < DITHER_CHANCE:
         path = _dithered(path, (rng.random(image.shape, dtype=np.float32) - 0.5) * rng.uniform(0.5, 1.5))
-    search = Search(path, image if reference is None else reference, wanted, ROUGH_TOLERANCE)
-    search.bisect(draw.end, first=draw.end / 100, steps=8)
+    target = image if reference is None else reference
+    search = Search(path, target, wanted, ROUGH_TOLERANCE)
+    search.bisect(draw.end, first=draw.end / 100, steps=8, at_zero=mse(target, image))
     return RandomCopy(search.image, search.strength, draw.parameters(search.strength))
 
 
@@ -219,7 +220,9 @@ class Search:
         self._threshold = ramp.reshape(self.reference.shape)
         self.bisect(strongest)
 
-    def bisect(self, strongest: float, *, first: float = 1e-3, steps: int = 40) -> float | None:
+    def bisect(
+        self, strongest: float, *, first: float = 1e-3, steps: int = 40, at_zero: float | None = None
+    ) -> float | None:
         """Bracket the wanted error, then narrow the bracket by halving and by the secant method in turn.
 
         Parameters
@@ -230,6 +233,8 @@ class Search:
             Strength to try first.
         steps : int
             Most tries inside the bracket.
+        at_zero : float, optional
+            Error at strength 0. If it is given, that strength is not tried, and the image itself is never the result.
 
         Returns
         -------
@@ -247,7 +252,8 @@ class Search:
         3
         """
         low, high = 0.0, min(strongest, first)
-        at_low, at_high = self.error(0.0), self.error(high)
+        at_low = self.error(0.0) if at_zero is None else at_zero
+        at_high = self.error(high)
         if self.miss <= self.accuracy:
             return None
         while at_high < self.wanted:
