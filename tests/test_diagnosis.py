@@ -10,7 +10,7 @@ import llise
 from llise import datasets, distortions
 from llise.diagnosis import random_copies as synthesis
 from llise.diagnosis.diagnoser import Diagnoser, Diagnosis, diagnose
-from llise.diagnosis.features import Statistics, block_dct, choose_windows
+from llise.diagnosis.window_features import Statistics, block_dct, choose_windows
 from llise.diagnosis.profiles import Profile
 from llise.kinds import registry
 from llise.labels import KINDS, LABELS

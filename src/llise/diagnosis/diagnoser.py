@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from llise import datasets, distortions
 from llise.diagnosis import random_copies as synthesis
-from llise.diagnosis.features import MARGIN, Statistics, choose_windows
 from llise.diagnosis.profiles import Profile
+from llise.diagnosis.window_features import MARGIN, Statistics, choose_windows
 from llise.images import as_uint8, check_reference, check_same_size
 from llise.labels import KINDS, LABELS
 from llise.recognition import nearest_images, nearest_labels

@@ -3,7 +3,7 @@
 Programs that distort images differ: their kernels, tables, curves and pivots are not ours. So each kind is
 drawn from a wide family of implementations, pairs are applied in either order and in unequal shares, and
 the error is spread over the whole range that matters. Copies are made of windows only, see
-:mod:`llise.diagnosis.features`.
+:mod:`llise.diagnosis.window_features`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 from scipy import fft
 
-from llise.diagnosis.features import BLOCK, MARGIN, Windows
+from llise.diagnosis.window_features import BLOCK, MARGIN, Windows
 from llise.distortions import STANDARD_TABLE, code_jpeg, mse, quantise
 from llise.labels import KINDS
 

@@ -1,0 +1,175 @@
+"""What a diagnosis says: faults, each with its kinds, its region, its strength and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from llise.labels import LABELS
+
+UNKNOWN = "unknown"
+"""Label of a difference that none of the known kinds accounts for."""
+
+BLOCK_LABELS = (*LABELS, UNKNOWN)
+"""Labels of blocks; the position of a name is its code in :attr:`Diagnosis.block_labels`."""
+
+
+class Interval(NamedTuple):
+    """An estimated value with the bounds between which the true one lies with a probability of 90 %.
+
+    Attributes
+    ----------
+    value, low, high : float
+        Estimate and bounds.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.result import Interval
+    >>> Interval(2.1, 1.9, 2.3).value
+    2.1
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Fault:
+    """One thing that is wrong with a copy.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        One kind, the two kinds of a mixture in the same place, or ``("unknown",)``.
+    confidence : float
+        Calibrated probability that `kinds` are right: of the faults with .9, nine in ten are.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks over which the fault extends.
+    box : tuple of int
+        Top, left, bottom and right of the region in pixels.
+    area : float
+        Share of the picture that the region covers.
+    severity : dict of str to float
+        Mean squared error that each kind contributes inside the region.
+    estimate : dict of str to dict of str to Interval
+        For each kind its settings in its own units, such as ``{"jpeg": {"quality": Interval(12, 10, 14)}}``.
+    explained : float
+        Share of the error in the region that the estimate accounts for, between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, Interval
+    >>> region = np.array([[True, False]])
+    >>> Fault(("blur",), 0.97, region, (0, 0, 8, 8), 0.5, {"blur": 80.0}, {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}, 0.98)
+    <Fault blur, confidence 0.97, 50.0 % of the area>
+    """
+
+    kinds: tuple[str, ...]
+    confidence: float
+    region: np.ndarray
+    box: tuple[int, int, int, int]
+    area: float
+    severity: dict[str, float]
+    estimate: dict[str, dict[str, Interval]] = field(default_factory=dict)
+    explained: float = 0.0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the region is the whole picture."""
+        return bool(self.region.all())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Fault {' + '.join(self.kinds)}, confidence {self.confidence:.2f}, {100 * self.area:.1f} % of the area>"
+        )
+
+
+@dataclass(eq=False)
+class Diagnosis:
+    """The diagnosis of one copy.
+
+    Attributes
+    ----------
+    faults : list of Fault
+        What is wrong, the worst first; empty for a pristine copy.
+    is_copy : bool
+        Whether the image looks like a copy of the reference at all; if not, its only fault is ``("unknown",)``.
+    mse, psnr, ssim : float
+        The usual full-reference measures (PSNR is infinite for an equal copy).
+    block_labels : ndarray of int8, shape (rows, cols)
+        Kind of each block, as index into :data:`BLOCK_LABELS`: the strongest kind of the fault there. A block that
+        equals the reference is always ``original``.
+    block_severity : ndarray of float32, shape (rows, cols)
+        Measured mean squared error of each block.
+    image : ndarray of uint8, shape (h, w)
+        The image as it was judged.
+    ssim_map : ndarray of float32, shape (h, w)
+        Local SSIM.
+    nearest : ndarray of int16, shape (rows, cols, m), or None
+        Training images nearest to each block in the manifold, where one was learned.
+    position : ndarray of float, shape (2,), or None
+        Place of the image in the map of whole images, where a manifold was learned.
+    file : str or None
+        Where the image came from.
+
+    Examples
+    --------
+    >>> import llise
+    >>> reference = llise.datasets.reference()[:64, :64]
+    >>> llise.diagnose(reference, [reference])[0]
+    <Diagnosis original, confidence 1.00, PSNR inf dB, no fault>
+    """
+
+    faults: list[Fault]
+    mse: float
+    psnr: float
+    ssim: float
+    block_labels: np.ndarray
+    block_severity: np.ndarray
+    image: np.ndarray
+    ssim_map: np.ndarray
+    is_copy: bool = True
+    nearest: np.ndarray | None = None
+    position: np.ndarray | None = None
+    file: str | None = None
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """The kinds of all faults in the order of the labels; ``("original",)`` if there is no fault."""
+        kinds = {kind for fault in self.faults for kind in fault.kinds}
+        return tuple(label for label in BLOCK_LABELS if label in kinds) or ("original",)
+
+    @property
+    def confidence(self) -> float:
+        """Probability that all faults are named rightly: the least of theirs, 1 if there is no fault."""
+        return min((fault.confidence for fault in self.faults), default=1.0)
+
+    @property
+    def severity(self) -> dict[str, float]:
+        """Mean squared error of the whole picture that each kind contributes."""
+        total: dict[str, float] = {}
+        for fault in self.faults:
+            for kind, error in fault.severity.items():
+                total[kind] = total.get(kind, 0.0) + error * fault.area
+        return total
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Share of the blocks with each label; sums to one."""
+        counts = np.bincount(self.block_labels.ravel(), minlength=len(BLOCK_LABELS)) / self.block_labels.size
+        return {label: float(share) for label, share in zip(BLOCK_LABELS, counts)}
+
+    @property
+    def block_grid(self) -> tuple[int, int]:
+        """Rows and columns of blocks."""
+        rows, cols = self.block_labels.shape
+        return rows, cols
+
+    def __repr__(self) -> str:
+        count = {0: "no fault", 1: "1 fault"}.get(len(self.faults), f"{len(self.faults)} faults")
+        name = f"{self.file}: " if self.file else ""
+        return f"<Diagnosis {name}{' + '.join(self.verdict)}, confidence {self.confidence:.2f}, PSNR {self.psnr:.1f} dB, {count}>"

@@ -1,0 +1,103 @@
+"""Regions of random scenes as the judge sees them: features of the region, features of all that surrounds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from llise.diagnosis import block_sums, copies, pictures
+from llise.diagnosis.features import features
+
+REGIONS = 8
+"""Regions that are taken from one scene."""
+
+LEAST_ERROR = 1.0
+"""Mean squared error below which a region teaches nothing."""
+
+PURE = 0.85
+"""Share of a tile's blocks that must have the same kinds."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Inputs and answers for the training.
+
+    Attributes
+    ----------
+    inputs : ndarray of float16, shape (n, 2 * n_features)
+        Features of the region, then those of the whole faulty area around it.
+    codes : ndarray of int16, shape (n,)
+        Index into :data:`llise.diagnosis.copies.SETS`.
+    sizes, errors : ndarray, shape (n,)
+        Blocks and mean squared error of the region.
+    parts : ndarray of float32, shape (n,)
+        Share of the first kind of a pair in the error of both.
+    """
+
+    inputs: np.ndarray
+    codes: np.ndarray
+    sizes: np.ndarray
+    errors: np.ndarray
+    parts: np.ndarray
+
+
+def greys(reference: np.ndarray) -> tuple[float, float, float]:
+    """Return mean, deviation and median of a reference."""
+    return float(reference.mean()), float(reference.std()), float(np.median(reference))
+
+
+def draw_samples(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Samples:
+    """Make one scene for each seed and take samples from it."""
+    parts = [sample for seed in seeds for sample in _from_scene(names, np.random.default_rng(seed))]
+    regions, contexts, levels, codes, shares = (np.array(column) for column in zip(*parts))
+    n = regions[:, 0] / 64
+    errors = regions[:, block_sums.names().index("error 1")] / np.maximum(regions[:, 0], 1)
+    inputs = np.concatenate([features(regions, levels), features(contexts, levels)], axis=1)
+    keep = errors >= LEAST_ERROR
+    return Samples(
+        inputs[keep].astype(np.float16),
+        codes[keep].astype(np.int16),
+        n[keep],
+        errors[keep],
+        shares[keep].astype(np.float32),
+    )
+
+
+def _from_scene(names: tuple[str, ...], rng: np.random.Generator):
+    reference = pictures.draw_crop(names, rng)
+    scene = copies.draw_scene(reference, rng) if reference.std() > 3 else None
+    if scene is None or not (scene.labels >= 0).any():
+        return
+    sums = block_sums.measure(reference, scene.copy)
+    faulty = scene.labels >= 0
+    sums = sums * faulty[..., None]
+    whole = sums.sum((0, 1), dtype=np.float64)
+    level = greys(reference)
+    present = [int(code) for code in np.unique(scene.labels[faulty])]
+    for code in present:
+        here = sums[scene.labels == code].sum(0, dtype=np.float64)
+        yield here, whole, level, code, _share(scene.parts[code])
+    for _ in range(REGIONS - len(present)):
+        top, left, bottom, right = _draw_tile(faulty.shape, rng)
+        labels = scene.labels[top:bottom, left:right]
+        labels = labels[labels >= 0]
+        if labels.size == 0:
+            continue
+        counts = np.bincount(labels)
+        code = int(counts.argmax())
+        if counts[code] < PURE * labels.size:
+            continue
+        here = sums[top:bottom, left:right].sum((0, 1), dtype=np.float64)
+        yield here, whole, level, code, _share(scene.parts[code])
+
+
+def _draw_tile(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, int, int, int]:
+    side, ratio = np.exp(rng.uniform(0, np.log(20))), np.exp(rng.normal(0, 0.3))
+    rows, cols = (int(np.clip(round(s), 1, n)) for s, n in zip((side * ratio, side / ratio), shape))
+    top, left = (int(rng.integers(n - size + 1)) for n, size in zip(shape, (rows, cols)))
+    return top, left, top + rows, left + cols
+
+
+def _share(parts: tuple[float, ...]) -> float:
+    return parts[0] / max(sum(parts), 1e-6)
