@@ -84,7 +84,7 @@ def test_a_worker_killed_in_mid_fit_costs_nothing_but_time(cluster, alone, monke
     """The first chunk that reaches the chosen worker ends it; the chunk is done again elsewhere."""
     victim = min(workers_of(cluster))
     begun = tmp_path / "begun"
-    monkeypatch.setattr("llise.estimators.fit_chunk", SlowChunk(begun))
+    monkeypatch.setattr("llise.execution.fit_chunk", SlowChunk(begun))
     killer = threading.Thread(target=kill_once_begun, args=(victim, begun))
     killer.start()
     with joblib.parallel_config("dask"):

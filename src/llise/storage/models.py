@@ -20,13 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from llise.storage import states
 from llise.storage.files import atomic_write
+from llise.storage.registry import SAVABLE, savable_class
 
 FORMAT = "llise-model"
 FORMAT_VERSION = 1
-CLASSES = ("LLISE", "KernelLLISE", "LLE", "KernelLLE", "DistortionRecognizer", "Diagnoser")
-"""Classes that a file may name; no other is ever looked up."""
 
 DTYPES = {
     np.dtype(name).str: code
@@ -51,7 +49,7 @@ class Header:
     ----------
     format_version : int
     class_name : str
-        One of ``CLASSES``.
+        One of ``SAVABLE``.
     settings : dict
         Parameters and small fitted values.
     versions : dict of str to str
@@ -91,9 +89,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save as to_bytes
 
     name = type(model).__name__
-    if name not in CLASSES:
-        raise ModelError(f"{path}: a {name} cannot be saved; expected one of {', '.join(CLASSES)}")
-    arrays, settings = model.to_state() if hasattr(model, "to_state") else states.state_of(model)
+    if name not in SAVABLE:
+        raise ModelError(f"{path}: a {name} cannot be saved; expected one of {', '.join(SAVABLE)}")
+    arrays, settings = model.to_state()
     arrays = {key: _plain(value) for key, value in arrays.items()}
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -131,14 +129,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelError
         The file is missing, truncated, changed, of a newer format or of another program.
     """
-    import llise
-
     header, arrays = _read(Path(path))
     try:
-        kind = getattr(llise, header.class_name)
-        if hasattr(kind, "from_state"):
-            return kind.from_state(arrays, header.settings)
-        return states.restored(header.class_name, arrays, header.settings)
+        saved_class: Any = savable_class(header.class_name)
+        return saved_class.from_state(arrays, header.settings)
     except Exception as error:  # whatever a state of the wrong shape provokes
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(f"{path}: not a usable {header.class_name} ({reason}); fit it again") from error
@@ -263,7 +257,7 @@ def _check_content(path: Path, content: Any) -> None:
     wrong = [key for key, kind in expected.items() if not isinstance(content.get(key), kind)]
     if number != FORMAT_VERSION or wrong or "reference_sha256" not in content:
         raise ModelError(f"{path}: damaged header; fit the model again")
-    if content["class"] not in CLASSES:
+    if content["class"] not in SAVABLE:
         raise ModelError(f"{path}: holds a {content['class']!r}, unknown to this llise; upgrade llise")
 
 
