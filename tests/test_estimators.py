@@ -212,7 +212,7 @@ def test_results_do_not_depend_on_chunks_batches_or_jobs(learner, fitted, monkey
 
 
 @every_learner
-def test_a_new_image_does_not_depend_on_its_company(learner, fitted):
+def test_a_new_image_does_not_depend_on_the_other_images_in_the_batch(learner, fitted):
     together = fitted.transform(NEW)
     for j in range(len(NEW)):
         np.testing.assert_allclose(fitted.transform(NEW[j : j + 1])[0], together[j], atol=1e-8)

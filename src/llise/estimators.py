@@ -148,8 +148,7 @@ class LLISE(Learner):
         -------
         coordinates : array (b, m, p)
         errors : array (b, m)
-            SSIM distance of each block to its reconstruction from its training neighbours; only with
-            ``return_error=True``.
+            Objective of each block's weights (docs/math.md, eq. 13); only with ``return_error=True``.
 
         Examples
         --------
@@ -193,11 +192,8 @@ class LLISE(Learner):
         needed = replace(self.blocks_, weights=None, neighbors=None)
         arrays |= {name: to_numpy(value) for name, value in vars(needed).items() if value is not None}
         measured = self.blocks_.objective is not None
-        return arrays, settings | {
-            "data_range": self.data_range_,
-            "seed": self._fitted_settings.seed,
-            "measured": measured,
-        }
+        fitted = {"data_range": self.data_range_, "seed": self._fitted_settings.seed, "measured": measured}
+        return arrays, settings | fitted
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
@@ -230,10 +226,10 @@ class LLISE(Learner):
         >>> bool((restored.embedding_ == learner.embedding_).all())
         True
         """
-        parameters = dict(settings["parameters"])
+        parameters = with_tuples(settings["parameters"])
         if isinstance(parameters["solver"], dict):
             parameters["solver"] = ADMM(**with_tuples(parameters["solver"]))
-        learner = cls(**with_tuples(parameters))
+        learner = cls(**parameters)
         images, grid = as_images(learner, training_input(arrays, settings), reset=True)
         learner.data_range_ = grey_range(images, settings["data_range"], rows=learner.image_shape_ is None)
         fit_settings = replace(learner._settings(images, grid), seed=int(settings["seed"]))
@@ -288,6 +284,7 @@ class LLISE(Learner):
         return replace(chosen, as_published=chosen.as_published or bool(self.as_published)).resolved(kernel.name)
 
     def _store(self, fitted: Fitted, images: Array, grid: BlockGrid, settings: Settings) -> None:
+        """Set the fitted attributes."""
         self.blocks_, self._fitted_settings, self.training_images_ = fitted, settings, images
         self.embedding_, self.weights_, self.neighbors_ = fitted.coordinates, fitted.weights, fitted.neighbors
         self.block_grid_ = (grid.rows, grid.cols)
@@ -309,7 +306,7 @@ class KernelLLISE(LLISE):
     Parameters
     ----------
     n_components : int, default 4
-        As in :class:`LLISE`, like all parameters that are not named here.
+        As in :class:`LLISE`.
     kernel : {"linear", "poly", "rbf", "sigmoid"} or callable, default "rbf"
         A callable takes blocks (m, q) and (n, q), scaled to [0, 1], and returns (m, n).
     gamma : float, optional
