@@ -278,7 +278,7 @@ class LLISE(Learner):
         else:
             if self.as_published:
                 raise ValueError(
-                    "as_published=True needs solver='admm': the exact solver does not repeat the paper's errors."
+                    "as_published=True goes with solver='admm': the exact solver does not repeat the paper's errors."
                 )
             return None
         return replace(chosen, as_published=chosen.as_published or bool(self.as_published)).resolved(kernel.name)
