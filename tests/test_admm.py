@@ -159,10 +159,10 @@ def test_fast_embedding_equals_the_transcription(as_published):
         assert fast.violation[i] == pytest.approx(max(gap, np.abs(slow.mean(axis=0)).max()), abs=1e-9)
 
 
-def test_the_slips_matter():
+def test_the_errors_in_the_paper_matter():
     kept, corrected = (
-        LLISE(P, n_neighbors=K_NEAR, solver="admm", as_published=slip, random_state=0).fit(IMAGES).embedding_
-        for slip in (True, False)
+        LLISE(P, n_neighbors=K_NEAR, solver="admm", as_published=as_published, random_state=0).fit(IMAGES).embedding_
+        for as_published in (True, False)
     )
     assert np.abs(kept - corrected).max() > 0.1
 

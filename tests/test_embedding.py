@@ -7,7 +7,7 @@ from problems import KERNELS, blocks_of, bytes_of, constant_of, local_problems, 
 from scipy.optimize import check_grad
 
 from llise.embedding import content_start, exact_embedding, reconstruct
-from llise.engine import numba_embedding as kernels
+from llise.engine import numba_objective as kernels
 from llise.engine.numba_linalg import get_rows, set_tall, tall
 from llise.gram import Kernel
 from llise.objectives import embedding_gradient, embedding_value
@@ -80,7 +80,7 @@ def test_gradient_agrees_with_finite_differences(c):
 
 
 def test_symmetric_part_gives_the_gradient_and_the_printed_matrix_does_not():
-    """The paper's second slip: 2 M_j Y is not the gradient of tr(Y' M_j Y), as M_j is not symmetric."""
+    """The second error in the paper: 2 M_j Y is not the gradient of tr(Y' M_j Y), as M_j is not symmetric."""
     weights, near, Y = random_case()
     S = oracle.dense(weights, near)
     n = len(Y)

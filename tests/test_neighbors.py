@@ -64,10 +64,10 @@ def test_duplicates_of_float_blocks_tie_exactly_too(name, n):
     same = (raw[:, :, None] == raw[:, None]).all(axis=-1)
     found = training_neighbors(gram, n - 1)
     for i, j in np.ndindex(3, n):
-        twins = np.flatnonzero(same[i, j] & (np.arange(n) != j))
+        equal = np.flatnonzero(same[i, j] & (np.arange(n) != j))
         for r in range(n):
             assert (gram[i, j, same[i, r]] == gram[i, j, r]).all()
-        assert list(found[i, j, : len(twins)]) == list(twins)
+        assert list(found[i, j, : len(equal)]) == list(equal)
 
 
 def test_flat_blocks_are_each_others_neighbours_whatever_their_grey():
@@ -77,13 +77,13 @@ def test_flat_blocks_are_each_others_neighbours_whatever_their_grey():
     assert [set(found[j]) for j in (1, 3, 5)] == [{3, 5}, {1, 5}, {1, 3}]
 
 
-def new_against(training, new, name="linear", k=4, twins=None, data_range=1.0):
+def new_against(training, new, name="linear", k=4, identical=None, data_range=1.0):
     kernel = Kernel(name).resolved(training.shape[-1])
     blocks, others = (prepare(raw, data_range, centre=kernel.is_linear)[0] for raw in (training, new))
     _, statistics = training_gram(blocks, kernel)
     products, squared, norms = new_gram(others, blocks, kernel, statistics)
-    twins = np.full(new.shape[1], -1) if twins is None else twins
-    return new_neighbors(products, norms, k, twins), products, squared, norms
+    identical = np.full(new.shape[1], -1) if identical is None else identical
+    return new_neighbors(products, norms, k, identical), products, squared, norms
 
 
 @pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid"])
@@ -101,5 +101,5 @@ def test_a_new_image_equal_to_a_training_image_finds_it_among_duplicates():
     images[[2, 5, 9]] = 128  # flat: no block tells them apart, but image 5 is 5
     raw = blocks_of(images)
     assert list(new_against(raw, raw[:, 5:6], k=3, data_range=255.0)[0][0, 0]) == [2, 5, 9]
-    twin = new_against(raw, raw[:, 5:6], k=3, twins=np.array([5]), data_range=255.0)[0]
+    copy = new_against(raw, raw[:, 5:6], k=3, identical=np.array([5]), data_range=255.0)[0]
     assert list(twin[0, 0]) == [5, 2, 9]

@@ -11,11 +11,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from llise import engine
 from llise.admm import ADMM
 from llise.blocks import BlockGrid
-from llise.engine.backend import blocks_at_once, namespace, to_numpy, uses_numba
+from llise.engine.backend import as_input, blocks_at_once, namespace, to_device, to_numpy
+from llise.engine.tasks import gather, run_chunks
 from llise.gram import Kernel
-from llise.pipeline import Fitted, Settings, fit_chunk, gather, run_chunks, transform_chunk
+from llise.pipeline import Fitted, Settings, fit_chunk, transform_chunk
 from llise.validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
 from llise.weights import CONSTRAINTS, RIDGE
 
@@ -213,7 +215,8 @@ class LLISE(Learner):
         worked_on = self._on_device(images)
         strips = self._strips(worked_on, grid, 64)
         tasks = (
-            (grid.slab(worked_on, strip), grid, strip[0] * grid.cols, settings, self.store_weights) for strip in strips
+            (grid.pixels(worked_on, strip), grid, strip[0] * grid.cols, settings, self.store_weights)
+            for strip in strips
         )
         parts = run_chunks(fit_chunk, tasks, len(strips), self._jobs(worked_on), self._progress("fit"))
         fitted = gather((self._as_input(vars(part), images) for part in parts), grid.n_blocks)
@@ -233,9 +236,9 @@ class LLISE(Learner):
         def tasks():
             for strip in strips:
                 part = slice(strip[0] * grid.cols, strip[1] * grid.cols)
-                slab = self._on_device(grid.slab(self.training_images_, strip))
+                slab = self._on_device(grid.pixels(self.training_images_, strip))
                 fitted = needed[part].apply(self._on_device)
-                yield (grid.slab(worked_on, strip), slab, twins, grid, part.start, fitted, self._fitted_settings)
+                yield (grid.pixels(worked_on, strip), slab, twins, grid, part.start, fitted, self._fitted_settings)
 
         jobs, progress = self._jobs(worked_on), self._progress("transform")
         parts = run_chunks(transform_chunk, tasks(), len(strips), jobs, progress)
@@ -245,11 +248,7 @@ class LLISE(Learner):
 
     def _on_device(self, array: Array) -> Array:
         """NumPy arrays go to the torch device that was asked for; torch tensors stay where they are."""
-        if self.device is None or not uses_numba(array):
-            return array
-        import torch
-
-        return torch.as_tensor(np.ascontiguousarray(array), device=self.device)
+        return to_device(array, self.device)
 
     def _settings(self, images: Array, grid: BlockGrid) -> Settings:
         n, q = images.shape[0], grid.q
@@ -322,8 +321,7 @@ class LLISE(Learner):
 
     def _as_input(self, part: dict[str, Array], images: Array) -> dict[str, Array]:
         """A chunk's results where the images are; coordinates are float32 for float32 images, else float64."""
-        if uses_numba(images):
-            part = {name: None if v is None else to_numpy(v) for name, v in part.items()}
+        part = {name: None if v is None else as_input(images, v) for name, v in part.items()}
         if str(images.dtype).endswith("float32"):
             xp = namespace(part["coordinates"])
             part["coordinates"] = xp.astype(part["coordinates"], xp.float32, copy=False)
@@ -333,10 +331,10 @@ class LLISE(Learner):
         """The chunks: about ``on_cpu`` blocks each on a CPU, on a GPU as many as its memory holds."""
         n, k = images.shape[0], min(self.n_neighbors, images.shape[0])
         # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once in the array engine
-        return grid.strips(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2), on_cpu))
+        return grid.chunks(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2), on_cpu))
 
     def _jobs(self, images: Array) -> int | None:
-        return self.n_jobs if uses_numba(images) else 1
+        return engine.of(images).workers(self.n_jobs)
 
     def _progress(self, what: str) -> str | None:
         return f"{type(self).__name__} {what}" if self.verbose else None

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from llise.blocks import BlockGrid
-from llise.engine.backend import namespace, uses_numba
+from llise.engine.backend import namespace
 
 Array = Any
 LARGEST = 1e20  # of the data range: fourth powers of inner products must not overflow
@@ -49,7 +49,7 @@ def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]
 
 
 def _checked_rows(estimator: Any, X: Any, reset: bool) -> Array:
-    if uses_numba(X) or not hasattr(X, "dtype") or not hasattr(X, "device"):
+    if isinstance(X, np.ndarray) or not hasattr(X, "dtype") or not hasattr(X, "device"):
         return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_min_samples=2 if reset else 1)
     xp = namespace(X)
     if X.ndim != 2:
