@@ -20,8 +20,8 @@ from llise.admm import embedding_start, weight_start
 from llise.blocks import prepare
 from llise.embedding import admm_embedding, content_start, exact_embedding
 from llise.engine import array_embedding, array_engine, numba_engine
-from llise.engine.numba_embedding import exact_embedding as compiled_embedding
 from llise.engine.backend import to_numpy
+from llise.engine.numba_embedding import exact_embedding as compiled_embedding
 from llise.engine.steps import Steps
 from llise.gram import Kernel, local_gram, new_gram, take_local, training_gram
 from llise.neighbors import new_neighbors, training_neighbors

@@ -86,7 +86,7 @@ def test_chunks_are_written_into_arrays_made_once():
 
 
 def test_a_chunk_is_worked_on_as_soon_as_it_is_asked_for_and_no_sooner():
-    """Tasks are drawn from their source a few ahead of the results, so that the pixels of all chunks are never in memory together."""
+    """Tasks are drawn from their source a few ahead of the results, so that not all pixels are in memory at once."""
     drawn = []
 
     def tasks():

@@ -102,4 +102,4 @@ def test_a_new_image_equal_to_a_training_image_finds_it_among_duplicates():
     raw = blocks_of(images)
     assert list(new_against(raw, raw[:, 5:6], k=3, data_range=255.0)[0][0, 0]) == [2, 5, 9]
     copy = new_against(raw, raw[:, 5:6], k=3, identical=np.array([5]), data_range=255.0)[0]
-    assert list(twin[0, 0]) == [5, 2, 9]
+    assert list(copy[0, 0]) == [5, 2, 9]

@@ -46,7 +46,7 @@ def jit(**options: Any) -> Callable:
     return numba.njit(cache=True, nogil=True, error_model="numpy", **options)
 
 
-class _CompilationNotice(event.Listener):
+class CompilationNotice(event.Listener):
     """Says once, where standard error is a terminal, that a kernel of this package is being compiled.
 
     Numba sends the event when it compiles, and not when it loads a kernel from its disk cache.
@@ -73,4 +73,5 @@ def _use_writable_cache() -> None:
 
 
 _use_writable_cache()
-event.register("numba:compile", _CompilationNotice())
+compilation_notice = CompilationNotice()
+event.register("numba:compile", compilation_notice)
