@@ -172,7 +172,7 @@ def test_where_the_optimum_is_free_weights_sum_to_one_then_lean_on_the_nearest()
     np.testing.assert_allclose(solve(DEGENERATE["zero block and neighbours"]), np.eye(6)[0], atol=1e-7)
 
 
-def test_weights_of_a_problem_do_not_depend_on_its_company():
+def test_weights_of_a_problem_do_not_depend_on_the_other_problems():
     problems = random_problems(np.random.default_rng(0), 40, 6, 16) + [p for p in DEGENERATE.values() if len(p[1]) == 6]
     K, kv, a = (np.array([p[i] for p in problems]) for i in range(3))
     for constraint in ("sphere", "affine"):

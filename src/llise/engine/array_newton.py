@@ -74,11 +74,11 @@ def newton_step(hessian: Hessian, R: Array, inverse: Array, forcing: Array) -> t
     for _ in range(MAX_PRODUCTS):
         H = hessian(D)
         curvature = inner(D, H)
-        bends = curvature > 0
-        step = xp.where(bends, rz / xp.where(bends, curvature, 1.0), float(np.sqrt(n * p)) / norm(D))
+        convex = curvature > 0
+        step = xp.where(convex, rz / xp.where(convex, curvature, 1.0), float(np.sqrt(n * p)) / norm(D))
         U = add_product(U, expand(xp.where(live, step, 0.0)), D)
-        residual = add_product(residual, expand(xp.where(live & bends, step, 0.0)), H)
-        live = live & bends & (norm(residual) > goal)
+        residual = add_product(residual, expand(xp.where(live & convex, step, 0.0)), H)
+        live = live & convex & (norm(residual) > goal)
         going = to_numpy(live)
         if not going.any():
             break

@@ -34,9 +34,9 @@ class Points:
         """The same problem at another point, or each block at several points that follow each other in Y."""
         xp = namespace(Y)
         b, (_, n, p) = self.S.shape[0], Y.shape
-        abreast = xp.permute_dims(xp.reshape(Y, (b, -1, n, p)), (0, 2, 1, 3))
-        SY = xp.matmul(self.S, xp.reshape(abreast, (b, n, -1)))
-        SY = xp.reshape(xp.permute_dims(xp.reshape(SY, abreast.shape), (0, 2, 1, 3)), Y.shape)
+        side_by_side = xp.permute_dims(xp.reshape(Y, (b, -1, n, p)), (0, 2, 1, 3))
+        SY = xp.matmul(self.S, xp.reshape(side_by_side, (b, n, -1)))
+        SY = xp.reshape(xp.permute_dims(xp.reshape(SY, side_by_side.shape), (0, 2, 1, 3)), Y.shape)
         AY = Y - SY
         alpha = xp.sum(AY * AY, axis=-1)[..., None]
         beta = (xp.sum(Y * Y, axis=-1) + xp.sum(SY * SY, axis=-1))[..., None] + self.c
@@ -100,10 +100,10 @@ class Hessian:
         # twice the derivatives of alpha, over beta^2, and of log beta; from them of tau
         alpha = 2 * self.weight * xp.sum(self.residual * AU, axis=-1)[..., None]
         slope = 2 * self.weight * xp.sum(self.both * both, axis=-1)[..., None]
-        bend = add_product(alpha, self.tau, slope, -1)
-        turned = add_product(self.tau * both, bend, self.both)
+        tau_slope = add_product(alpha, self.tau, slope, -1)
+        tau_terms = add_product(self.tau * both, tau_slope, self.both)
         v = add_product(self.weight * AU, slope, self.residual, -1)
-        H = v - turned[..., : self.p] - self.at.adjoint(v + turned[..., self.p :])
+        H = v - tau_terms[..., : self.p] - self.at.adjoint(v + tau_terms[..., self.p :])
         return self.tangent.project(H - xp.matmul(U, self.curvature))
 
 

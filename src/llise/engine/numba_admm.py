@@ -177,7 +177,7 @@ def _admm_round(Y, V, J, G, rho, eta, singular_value, rows):
     for s in range(p):
         for j in range(n):
             rows[s, j] = Y[s // 4, j, s % 4] + J[s // 4, j, s % 4]
-    _polar(rows, singular_value)
+    polar(rows, singular_value)
     worst = 0.0
     for s in range(p):
         for j in range(n):
@@ -190,7 +190,7 @@ def _admm_round(Y, V, J, G, rho, eta, singular_value, rows):
 
 
 @jit(fastmath=FAST)
-def _polar(B, singular_value):
+def polar(B, singular_value):
     """Centre the rows of B (p, n) and set its singular values, by one-sided Jacobi (eq. 31)."""
     p, n = B.shape
     rotation = np.eye(p)

@@ -98,12 +98,12 @@ def hessian(S, at, U, work, H):
         inverse = at.inverse[j]
         tau = at.theta[j] * inverse
         slope = 2.0 * total(beta) * inverse  # derivative of log beta
-        bend = 2.0 * total(alpha) * inverse * inverse - 2.0 * tau * slope  # derivative of tau
+        tau_slope = 2.0 * total(alpha) * inverse * inverse - 2.0 * tau * slope  # derivative of tau
         for q in range(H.shape[0]):
             u, su = load(U, q, j), load(work, q, j)
             v = inverse * (u - su - slope * load(at.AY, q, j))
-            store(work, q, j, 2.0 * (v + tau * su + bend * load(at.SY, q, j)))
-            store(H, q, j, 2.0 * (v - tau * u - bend * load(at.Y, q, j)))
+            store(work, q, j, 2.0 * (v + tau * su + tau_slope * load(at.SY, q, j)))
+            store(H, q, j, 2.0 * (v - tau * u - tau_slope * load(at.Y, q, j)))
     subtract_St(S, work, H)
 
 
