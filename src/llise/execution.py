@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from llise import engine
 from llise.blocks import BlockGrid
 from llise.duplicates import identical_training_image
-from llise.engine.backend import blocks_at_once, namespace, to_numpy
-from llise.pipeline import Fitted, Settings, fit_chunk, gather, run_chunks, transform_chunk
+from llise.engine.backend import as_input, blocks_at_once, namespace, to_device
+from llise.engine.tasks import gather, run_chunks
+from llise.pipeline import Fitted, Settings, fit_chunk, transform_chunk
 
 Array = Any
 BLOCKS_PER_FIT_CHUNK = 64
@@ -78,7 +78,7 @@ class Execution:
         """
         pixels = self._on_device(images)
         chunks = _chunks(pixels, grid, settings, BLOCKS_PER_FIT_CHUNK)
-        tasks = ((grid.slab(pixels, chunk), grid, chunk[0] * grid.cols, settings, store_weights) for chunk in chunks)
+        tasks = ((grid.pixels(pixels, chunk), grid, chunk[0] * grid.cols, settings, store_weights) for chunk in chunks)
         parts = self._run(fit_chunk, tasks, len(chunks), pixels)
         return Fitted(**gather((_like_images(vars(part), images) for part in parts), grid.n_blocks))
 
@@ -127,9 +127,9 @@ class Execution:
         def tasks() -> Iterator[tuple]:
             for chunk in chunks:
                 blocks = slice(chunk[0] * grid.cols, chunk[1] * grid.cols)
-                old_pixels = self._on_device(grid.slab(training, chunk))
+                old_pixels = self._on_device(grid.pixels(training, chunk))
                 part = needed[blocks].apply(self._on_device)
-                yield grid.slab(pixels, chunk), old_pixels, identical, grid, blocks.start, part, settings
+                yield grid.pixels(pixels, chunk), old_pixels, identical, grid, blocks.start, part, settings
 
         parts = self._run(transform_chunk, tasks(), len(chunks), pixels)
         named = (_like_images({"coordinates": y, "errors": f}, images) for y, f in parts)
@@ -137,16 +137,10 @@ class Execution:
         return whole["coordinates"], whole["errors"]
 
     def _run(self, function: Any, tasks: Iterable[tuple], n_tasks: int, pixels: Array) -> Iterator[Any]:
-        n_jobs = self.n_jobs if isinstance(pixels, np.ndarray) else 1
-        return run_chunks(function, tasks, n_tasks, n_jobs, self.progress)
+        return run_chunks(function, tasks, n_tasks, engine.of(pixels).workers(self.n_jobs), self.progress)
 
     def _on_device(self, array: Array) -> Array:
-        """NumPy arrays go to the torch device that was asked for; other arrays stay where they are."""
-        if self.device is None or not isinstance(array, np.ndarray):
-            return array
-        import torch
-
-        return torch.as_tensor(np.ascontiguousarray(array), device=self.device)
+        return to_device(array, self.device)
 
 
 def _chunks(images: Array, grid: BlockGrid, settings: Settings, on_cpu: int) -> list[tuple[int, int]]:
@@ -154,13 +148,12 @@ def _chunks(images: Array, grid: BlockGrid, settings: Settings, on_cpu: int) -> 
     n = images.shape[0]
     k = min(settings.n_neighbors, n)
     # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once in the array engine
-    return grid.strips(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2), on_cpu))
+    return grid.chunks(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2), on_cpu))
 
 
 def _like_images(part: dict[str, Array], images: Array) -> dict[str, Array]:
     """A chunk's results where the images are; coordinates are float32 for float32 images, else float64."""
-    if isinstance(images, np.ndarray):
-        part = {name: None if value is None else to_numpy(value) for name, value in part.items()}
+    part = {name: None if value is None else as_input(images, value) for name, value in part.items()}
     if str(images.dtype).endswith("float32"):
         xp = namespace(part["coordinates"])
         part["coordinates"] = xp.astype(part["coordinates"], xp.float32, copy=False)

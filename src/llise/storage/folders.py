@@ -1,26 +1,28 @@
-"""Folders that belong to the user's account."""
+"""Where files that can be made again are kept."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-import platformdirs
+from platformdirs import user_cache_path
 
 
 def cache_folder() -> Path:
-    """Folder for files that can be made again: ``llise`` in the user's cache folder.
-
-    The environment variable ``XDG_CACHE_HOME`` names another cache folder on every system.
+    """Return the user's cache folder of this package, which need not exist yet.
 
     Returns
     -------
-    Path
-        The folder, which need not exist yet.
+    pathlib.Path
+        ``llise`` in ``$XDG_CACHE_HOME`` where that is set, else in the folder that the operating system has for
+        caches: ``~/.cache`` on Linux, ``~/Library/Caches`` on macOS, ``%LOCALAPPDATA%`` on Windows.
 
     Examples
     --------
-    >>> cache_folder().name
-    'llise'
+    >>> from llise.storage.folders import cache_folder
+    >>> "llise" in cache_folder().parts
+    True
     """
-    return Path(os.environ.get("XDG_CACHE_HOME") or platformdirs.user_cache_dir()) / "llise"
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "llise"
+    return user_cache_path("llise", appauthor=False)
