@@ -20,8 +20,8 @@ from PIL import Image
 
 from llise.datasets import ImageSet
 from llise.labels import KINDS, LABELS, LETTERS
-from llise.output.page import COLOURS, NAMES
-from llise.reproduction.experiments import METHODS
+from llise.output.words import COLOURS, NAMES
+from llise.reproduction.methods import METHODS
 from llise.storage.files import atomic_write
 
 MARKERS = ("*", "s", "o", "^", "D", "X", "P")  # a shape besides the colour, in the order of LABELS
@@ -45,7 +45,7 @@ DPI = 110
 SOLVERS = {  # curve: its name, colour and dashes
     "admm": ("ADMM", COLOURS[5], "-"),
     "published": ("ADMM as published", COLOURS[5], "-"),
-    "corrected": ("ADMM, slips corrected", COLOURS[1], "--"),
+    "corrected": ("ADMM, errors corrected", COLOURS[1], "--"),
     "exact": ("exact solver", COLOURS[4], "-"),
 }
 

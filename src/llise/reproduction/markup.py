@@ -1,136 +1,257 @@
-"""A page of headings, paragraphs, tables and figures, written as Markdown or as one self-contained HTML file.
+"""A page of headings, paragraphs, tables and pictures, as Markdown or as one self-contained HTML file.
 
-Text may hold ``**bold**``, ``*emphasis*``, ```code``` and ``[links](address)``; a line break in a table's cell is
-a line break.
+Text may hold Markdown; a line break in a table's cell is a line break.  Markdown becomes HTML through markdown-it-py
+(extra ``plot``).
 """
 
 from __future__ import annotations
 
 import base64
 import html
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+try:
+    from markdown_it import MarkdownIt
+except ImportError as error:
+    raise ImportError("pages are made with markdown-it-py; install it with pip install 'llise[plot]'") from error
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading; the first one, of level 1, is the title."""
+    """A heading; the first one, of level 1, is the title of the page.
+
+    Parameters
+    ----------
+    text : str
+        The words.
+    level : int
+        1 for the title, 2 for a section.
+
+    Examples
+    --------
+    >>> to_markdown([Heading("Results")])
+    '## Results\\n'
+    """
 
     text: str
     level: int = 2
 
+    def markdown(self) -> str:
+        """Write the heading as Markdown."""
+        return f"{'#' * self.level} {self.text}"
+
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph.
+
+    Parameters
+    ----------
+    text : str
+        Markdown in one line.
+
+    Examples
+    --------
+    >>> to_markdown([Text("All is *well*.")])
+    'All is *well*.\\n'
+    """
 
     text: str
+
+    def markdown(self) -> str:
+        """Write the paragraph as Markdown."""
+        return self.text
 
 
 @dataclass(frozen=True)
 class Items:
-    """A list of points."""
+    """A list of points.
+
+    Parameters
+    ----------
+    items : sequence of str
+        Markdown in one line each.
+
+    Examples
+    --------
+    >>> to_markdown([Items(["one", "two"])])
+    '- one\\n- two\\n'
+    """
 
     items: Sequence[str]
+
+    def markdown(self) -> str:
+        """Write the list as Markdown."""
+        return "\n".join(f"- {item}" for item in self.items)
 
 
 @dataclass(frozen=True)
 class Code:
-    """Commands to copy."""
+    """Commands to copy.
+
+    Parameters
+    ----------
+    text : str
+        The lines.
+
+    Examples
+    --------
+    >>> to_markdown([Code("llise demo")])
+    '```\\nllise demo\\n```\\n'
+    """
 
     text: str
+
+    def markdown(self) -> str:
+        """Write the commands as Markdown."""
+        return f"```\n{self.text}\n```"
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text; the first column holds the names of the rows."""
+    """A table; its first column holds the names of the rows.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Names of the columns.
+    rows : sequence of sequences of str
+        The cells.
+
+    Examples
+    --------
+    >>> print(to_markdown([Table(["method", "hits"], [["LLISE", "12"]])]), end="")
+    | method | hits |
+    |---|---:|
+    | LLISE | 12 |
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    def markdown(self) -> str:
+        """Write the table as Markdown."""
+        rule = "|".join(["---"] + ["---:"] * (len(self.head) - 1))
+        head, *rows = (" | ".join(row).replace("\n", "<br>") for row in (self.head, *self.rows))
+        return "\n".join([f"| {head} |", f"|{rule}|", *(f"| {row} |" for row in rows)])
+
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG file, by its name in the page's folder, and what it shows."""
+    """A PNG file with a caption.
+
+    Parameters
+    ----------
+    file : str
+        Its path relative to the page's folder.
+    caption : str
+        What it shows.
+
+    Examples
+    --------
+    >>> to_markdown([Picture("map.png", "A map.")])
+    '![A map.](map.png)\\n\\n*A map.*\\n'
+    """
 
     file: str
     caption: str
+
+    def markdown(self) -> str:
+        """Write a link to the picture, and its caption, as Markdown."""
+        return f"![{self.caption}]({self.file})\n\n*{self.caption}*"
 
 
 Part = Heading | Text | Items | Code | Table | Picture
 
 
 def to_markdown(parts: Sequence[Part]) -> str:
-    """The page as Markdown; pictures are linked."""
-    return "\n\n".join(_markdown(part) for part in parts) + "\n"
+    """Write a page as Markdown; pictures are linked.
 
+    Parameters
+    ----------
+    parts : sequence of parts
+        The page from top to bottom.
 
-def _markdown(part: Part) -> str:
-    match part:
-        case Heading(text, level):
-            return f"{'#' * level} {text}"
-        case Text(text):
-            return text
-        case Items(items):
-            return "\n".join(f"- {item}" for item in items)
-        case Code(text):
-            return f"```\n{text}\n```"
-        case Table(head, rows):
-            rule = "|".join(["---"] + ["---:"] * (len(head) - 1))
-            lines = [" | ".join(row).replace("\n", "<br>") for row in (head, *rows)]
-            return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
-        case Picture(file, caption):
-            return f"![{caption}]({file})\n\n*{caption}*"
-    raise TypeError(f"{part!r} is no part of a page")
+    Returns
+    -------
+    str
+        The text of a Markdown file.
+
+    Examples
+    --------
+    >>> to_markdown([Heading("Title", 1), Text("Words.")])
+    '# Title\\n\\nWords.\\n'
+    """
+    return "\n\n".join(part.markdown() for part in parts) + "\n"
 
 
 def to_html(parts: Sequence[Part], folder: Path) -> str:
-    """The page as HTML with style and pictures, which are read from ``folder``, inside."""
-    templates = files("llise.output") / "templates"
-    page = (templates / "document.html").read_text(encoding="utf-8")
+    """Write a page as HTML with style and pictures inside.
+
+    Parameters
+    ----------
+    parts : sequence of parts
+        The page from top to bottom.
+    folder : Path
+        Where the pictures are.
+
+    Returns
+    -------
+    str
+        The text of an HTML file that refers to no other file.
+
+    Examples
+    --------
+    >>> page = to_html([Heading("Title", 1), Text("*Words* & more.")], Path())
+    >>> "<title>Title</title>" in page, "<p><em>Words</em> &amp; more.</p>" in page
+    (True, True)
+    """
+    page = (files("llise.output") / "templates" / "document.html").read_text(encoding="utf-8")
     title = next((part.text for part in parts if isinstance(part, Heading)), "llise")
-    page = page.replace("<!--title-->", html.escape(title))
-    return page.replace("<!--body-->", "\n".join(_html(part, folder) for part in parts))
+    markdown = _renderer()
+    body = [_figure(part, folder, markdown) if isinstance(part, Picture) else _render(part, markdown) for part in parts]
+    return page.replace("<!--title-->", html.escape(title)).replace("<!--body-->", "\n".join(body))
 
 
-def _html(part: Part, folder: Path) -> str:
-    match part:
-        case Heading(text, level):
-            return f"<h{level}>{_inline(text)}</h{level}>"
-        case Text(text):
-            return f"<p>{_inline(text)}</p>"
-        case Items(items):
-            return "<ul>" + "".join(f"<li>{_inline(item)}</li>" for item in items) + "</ul>"
-        case Code(text):
-            return f"<pre><code>{html.escape(text)}</code></pre>"
-        case Table(head, rows):
-            top = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in head)
-            body = "".join(f"<tr>{_html_row(row)}</tr>\n" for row in rows)
-            return (
-                f'<div class="frame" tabindex="0"><table><thead><tr>{top}</tr></thead>\n'
-                f"<tbody>{body}</tbody></table></div>"
-            )
-        case Picture(file, caption):
-            data = base64.b64encode((folder / file).read_bytes()).decode("ascii")
-            said = _inline(caption)
-            picture = f'<img alt="{html.escape(caption)}" src="data:image/png;base64,{data}">'
-            return f"<figure>{picture}<figcaption>{said}</figcaption></figure>"
-    raise TypeError(f"{part!r} is no part of a page")
+def _renderer() -> MarkdownIt:
+    """CommonMark with tables; HTML in the text is shown as it is written, line breaks excepted."""
+    markdown = MarkdownIt("commonmark").enable("table")
+
+    def shown(renderer: Any, tokens: Sequence[Any], index: int, *_: Any) -> str:
+        content = tokens[index].content
+        return content if content == "<br>" else html.escape(content)
+
+    for rule in ("html_inline", "html_block"):
+        markdown.add_render_rule(rule, shown)
+    return markdown
 
 
-def _html_row(row: Sequence[str]) -> str:
-    first, *others = (_inline(cell) for cell in row)
-    return f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others)
+def _render(part: Part, markdown: MarkdownIt) -> str:
+    tokens = markdown.parse(part.markdown())
+    if isinstance(part, Table):
+        _mark_heads(tokens)
+    text = markdown.renderer.render(tokens, markdown.options, {}).strip()
+    return f'<div class="frame" tabindex="0">{text}</div>' if isinstance(part, Table) else text
 
 
-def _inline(text: str) -> str:
-    """Bold, code, links and line breaks of a text whose other characters mean themselves."""
-    text = html.escape(text, quote=False)
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
-    text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
-    text = re.sub(r"(?<!\*)\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
-    text = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", r'<a href="\2">\1</a>', text)
-    return text.replace("\n", "<br>")
+def _mark_heads(tokens: Sequence[Any]) -> None:
+    """Make the first cell of each row its head, and leave the alignment to the style sheet."""
+    first = False
+    for token in tokens:
+        if token.type in ("th_open", "td_open"):
+            token.attrs = {"scope": "col"} if token.type == "th_open" else {"scope": "row"} if first else {}
+        if token.type in ("td_open", "td_close") and first:
+            token.tag = "th"
+            first = token.type == "td_open"
+        if token.type == "tr_open":
+            first = True
+
+
+def _figure(picture: Picture, folder: Path, markdown: MarkdownIt) -> str:
+    data = base64.b64encode((folder / picture.file).read_bytes()).decode("ascii")
+    image = f'<img alt="{html.escape(picture.caption)}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{markdown.renderInline(picture.caption)}</figcaption></figure>"
