@@ -9,7 +9,7 @@ import threading
 def main() -> None:
     """Run the command line; Ctrl-C while it is still being imported ends it like Ctrl-C later."""
     try:
-        from llise.cli.commands import main as run
+        from llise.cli.main import main as run
     except KeyboardInterrupt:
         print("llise: error: interrupted", file=sys.stderr)
         sys.exit(130)
