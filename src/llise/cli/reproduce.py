@@ -62,7 +62,5 @@ def reproduce(
             pages.copy(reproduction.folder, docs)
     timings = reproduction.timings
     click.echo(pages.as_text(reproduction.results))
-    click.echo(
-        f"\nTook {timings['wall_seconds']:.0f} s and {timings['peak_memory_mb'] / 1000:.2f} GB of memory."
-    )
+    click.echo(f"\nTook {timings['wall_seconds']:.0f} s and {timings['peak_memory_mb'] / 1000:.2f} GB of memory.")
     click.echo(f"Report: {out / 'report.html'}")

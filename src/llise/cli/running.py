@@ -11,8 +11,6 @@ from typing import Any
 
 import click
 
-from llise.storage.files import printable
-
 
 def complain(message: str, status: int = 1) -> int:
     """Print an error as one line on standard error.
@@ -34,6 +32,8 @@ def complain(message: str, status: int = 1) -> int:
     >>> complain("copy.png: truncated; copy it again", 1)
     1
     """
+    from llise.storage.files import printable
+
     click.echo(f"llise: error: {printable(' '.join(message.split()))}", err=True)
     return status
 
