@@ -27,14 +27,7 @@ from llise.cli.running import complain
 
 
 class Interrupted(Exception):
-    """Ctrl-C, as an exception that click passes on.
-
-    Examples
-    --------
-    >>> raise Interrupted
-    Traceback (most recent call last):
-    llise.cli.main.Interrupted
-    """
+    """Ctrl-C, as an exception that click passes on."""
 
 
 class Commands(click.Group):

@@ -51,10 +51,6 @@ class Manifold(Protocol):
         Their errors.
     map_positions : ndarray, shape (n, 2)
         Their places in the map of whole images.
-
-    Examples
-    --------
-    >>> manifold: Manifold = diagnoser  # doctest: +SKIP
     """
 
     reference: np.ndarray

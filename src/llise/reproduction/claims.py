@@ -33,7 +33,7 @@ def claims(findings: Findings) -> list[Claim]:
 
     Examples
     --------
-    >>> claims(Findings({"paper": {}, "methods": {}}))
+    >>> claims(Findings({"paper": {}, "methods": {}, "data": {}}))
     []
     """
     return [

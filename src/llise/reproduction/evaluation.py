@@ -44,7 +44,7 @@ def judge(
     --------
     >>> from llise import datasets
     >>> from llise.experiments import runs
-    >>> image = datasets.reference()[200:232, 200:232]
+    >>> image = datasets.reference()[192:256, 192:256]
     >>> result = judge(runs(["lle"])[0], datasets.training_set(image), datasets.test_set(image, mse=100))
     >>> sorted(result)
     ['map', 'method', 'solution', 'solver', 'summary', 'test', 'train']
@@ -161,7 +161,7 @@ def judge_on_authors_data(
     --------
     >>> from llise import datasets
     >>> from llise.experiments import runs
-    >>> image = datasets.reference()[200:232, 200:232]
+    >>> image = datasets.reference()[192:256, 192:256]
     >>> sorted(judge_on_authors_data(runs(["lle"]), image)["LLE"])
     ['accuracy', 'recall', 'top', 'top_right']
     """
@@ -196,7 +196,7 @@ def describe_images(training: ImageSet, test: ImageSet) -> dict[str, Any]:
     Examples
     --------
     >>> from llise import datasets
-    >>> image = datasets.reference()[200:232, 200:232]
+    >>> image = datasets.reference()[192:256, 192:256]
     >>> described = describe_images(datasets.training_set(image), datasets.test_set(image, mse=100))
     >>> described["training"]["n"], described["test"][0]["true"]
     (121, ['contrast'])

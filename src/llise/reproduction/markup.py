@@ -40,8 +40,9 @@ class Heading:
     text: str
     level: int = 2
 
+    @property
     def markdown(self) -> str:
-        """Write the heading as Markdown."""
+        """The heading as Markdown."""
         return f"{'#' * self.level} {self.text}"
 
 
@@ -62,8 +63,9 @@ class Text:
 
     text: str
 
+    @property
     def markdown(self) -> str:
-        """Write the paragraph as Markdown."""
+        """The paragraph as Markdown."""
         return self.text
 
 
@@ -84,8 +86,9 @@ class Items:
 
     items: Sequence[str]
 
+    @property
     def markdown(self) -> str:
-        """Write the list as Markdown."""
+        """The list as Markdown."""
         return "\n".join(f"- {item}" for item in self.items)
 
 
@@ -106,8 +109,9 @@ class Code:
 
     text: str
 
+    @property
     def markdown(self) -> str:
-        """Write the commands as Markdown."""
+        """The commands as Markdown."""
         return f"```\n{self.text}\n```"
 
 
@@ -133,8 +137,9 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    @property
     def markdown(self) -> str:
-        """Write the table as Markdown."""
+        """The table as Markdown."""
         rule = "|".join(["---"] + ["---:"] * (len(self.head) - 1))
         head, *rows = (" | ".join(row).replace("\n", "<br>") for row in (self.head, *self.rows))
         return "\n".join([f"| {head} |", f"|{rule}|", *(f"| {row} |" for row in rows)])
@@ -160,8 +165,9 @@ class Picture:
     file: str
     caption: str
 
+    @property
     def markdown(self) -> str:
-        """Write a link to the picture, and its caption, as Markdown."""
+        """A link to the picture, and its caption, as Markdown."""
         return f"![{self.caption}]({self.file})\n\n*{self.caption}*"
 
 
@@ -186,7 +192,7 @@ def to_markdown(parts: Sequence[Part]) -> str:
     >>> to_markdown([Heading("Title", 1), Text("Words.")])
     '# Title\\n\\nWords.\\n'
     """
-    return "\n\n".join(part.markdown() for part in parts) + "\n"
+    return "\n\n".join(part.markdown for part in parts) + "\n"
 
 
 def to_html(parts: Sequence[Part], folder: Path) -> str:
@@ -231,7 +237,7 @@ def _renderer() -> MarkdownIt:
 
 
 def _render(part: Part, markdown: MarkdownIt) -> str:
-    tokens = markdown.parse(part.markdown())
+    tokens = markdown.parse(part.markdown)
     if isinstance(part, Table):
         _mark_heads(tokens)
     text = markdown.renderer.render(tokens, markdown.options, {}).strip()
