@@ -14,5 +14,5 @@ copies = [
 for diagnosis in llise.diagnose(reference, copies):
     severity = ", ".join(f"{kind} {mse:.0f}" for kind, mse in diagnosis.severity.items())
     rows, cols = diagnosis.block_grid
-    print(f"{' + '.join(diagnosis.verdict):15} confidence {diagnosis.confidence:.2f}  MSE by kind: {severity or 'none'}")
+    print(f"{' + '.join(diagnosis.verdict):15} confidence {diagnosis.confidence:.2f}  severity: {severity or 'none'}")
     print(f"{'':15} {rows}x{cols} blocks, PSNR {diagnosis.psnr:.1f} dB, SSIM {diagnosis.ssim:.3f}")
