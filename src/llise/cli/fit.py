@@ -38,7 +38,8 @@ def fit(
 ) -> None:
     """Learn the manifold of an image and save it.
 
-    The file can be used in place of the cache by llise diagnose --model, for example on another machine.
+    REFERENCE is the pristine image. llise diagnose --model reads the file instead of the cache, for example on
+    another machine.
     """
     with session(quiet, jobs, scheduler):
         from llise.images import check_reference, read_image
