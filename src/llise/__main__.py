@@ -9,7 +9,7 @@ import threading
 def main() -> None:
     """Run the command line; an interrupt (Ctrl-C) during the imports is reported like a later one."""
     try:
-        from llise.cli.commands import main as run
+        from llise.cli.main import main as run
     except KeyboardInterrupt:
         print("llise: error: interrupted", file=sys.stderr)
         sys.exit(130)
