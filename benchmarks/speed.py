@@ -214,11 +214,11 @@ class Benchmark:
             self._write_tiled(path, shape)
             words = [str(path), json.dumps(settings), str(rounds or 0)]
             command = [sys.executable, "-c", textwrap.dedent(MEASURE), *words]
-            found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        beyond = found["peak"] - found["input"] - found["fitted"]
-        sizes = [f"{found[name] / 1e6:.0f}" for name in ("input", "fitted", "peak")]
+            measured = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        beyond = measured["peak"] - measured["input"] - measured["fitted"]
+        sizes = [f"{measured[name] / 1e6:.0f}" for name in ("input", "fitted", "peak")]
         verdict = f"500: {met(beyond < 500e6)}"
-        return [f"{shape[1]} x {shape[0]}", *sizes, f"{beyond / 1e6:.0f}", verdict, f"{found['seconds']:.0f}"]
+        return [f"{shape[1]} x {shape[0]}", *sizes, f"{beyond / 1e6:.0f}", verdict, f"{measured['seconds']:.0f}"]
 
     def _write_tiled(self, path: Path, shape: tuple[int, int]) -> None:
         """The training images repeated to a shape, one at a time."""

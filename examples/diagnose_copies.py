@@ -1,6 +1,6 @@
-"""Name what is wrong with three copies of a picture, and where.
+"""Say what is wrong with three copies of an image, and where.
 
-    python examples/diagnose_copies.py
+Run it with ``python examples/diagnose_copies.py``.
 """
 
 import llise
@@ -11,8 +11,8 @@ copies = [
     llise.distortions.apply(reference, "blur", mse=120),
     llise.distortions.apply(reference, "impulse_noise", mse=300, random_state=1),
 ]
-for found in llise.diagnose(reference, copies):
-    severity = ", ".join(f"{kind} {mse:.0f}" for kind, mse in found.severity.items())
-    rows, cols = found.block_grid
-    print(f"{' + '.join(found.verdict):15} confidence {found.confidence:.2f}  MSE by kind: {severity or 'none'}")
-    print(f"{'':15} {rows}x{cols} blocks, PSNR {found.psnr:.1f} dB, SSIM {found.ssim:.3f}")
+for diagnosis in llise.diagnose(reference, copies):
+    severity = ", ".join(f"{kind} {mse:.0f}" for kind, mse in diagnosis.severity.items())
+    rows, cols = diagnosis.block_grid
+    print(f"{' + '.join(diagnosis.verdict):15} confidence {diagnosis.confidence:.2f}  severity: {severity or 'none'}")
+    print(f"{'':15} {rows}x{cols} blocks, PSNR {diagnosis.psnr:.1f} dB, SSIM {diagnosis.ssim:.3f}")

@@ -1,6 +1,6 @@
 """Embed the paper's 121 images and recognise distortions by block votes, as in the paper.
 
-    python examples/manifold_of_an_image.py
+Run it with ``python examples/manifold_of_an_image.py``.
 """
 
 import llise

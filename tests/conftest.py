@@ -1,4 +1,4 @@
-"""Settings that must stand before anything is imported."""
+"""Settings that must be made before anything is imported."""
 
 import os
 

@@ -156,8 +156,8 @@ def project(A: np.ndarray, singular_value: float) -> np.ndarray:
 def admm_embedding(W, c, rho, eta, n_iter, start, as_published: bool = False) -> np.ndarray:
     """[equation_LLISE_ADMM_updates] from ``start`` = Y, V, J for dense weights W (n, n); returns Y.
 
-    ``as_published`` keeps the two slips: M_j as printed in the gradient, and singular values n; otherwise M_j is
-    made symmetric and the singular values are sqrt(n), which is what (1/n) Y'Y = I asks for.
+    ``as_published`` keeps the two errors in the paper: M_j as printed in the gradient, and singular values n;
+    otherwise M_j is made symmetric and the singular values are sqrt(n), which is what (1/n) Y'Y = I asks for.
     """
     Y, V, J = (np.array(part, float) for part in start)
     n = len(W)

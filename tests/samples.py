@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 from PIL import Image
 
-from llise.diagnosis.diagnoser import Diagnosis
+from llise.diagnosis import Diagnosis
 from llise.labels import KINDS, LABELS
 
 
@@ -175,7 +175,7 @@ class QuickDiagnoser:
 
     fits = 0
 
-    def __init__(self, reference, *, random_state=0, n_samples=1500):
+    def __init__(self, reference, *, random_state=0, n_samples=1650):
         self.reference, self.settings = reference, {"random_state": random_state, "n_samples": n_samples}
         trained = manifold(*reference.shape)
         for name in ("block_size", "training_labels", "training_mse", "map_positions"):

@@ -84,7 +84,7 @@ def test_weights_in_products_equal_the_printed_iterations_in_pixels():
         np.testing.assert_allclose(fast[i, j], slow, rtol=0, atol=1e-10)
 
 
-def test_weights_of_a_problem_do_not_depend_on_its_company():
+def test_weights_of_a_problem_do_not_depend_on_the_other_problems():
     K, kv, a, _ = local_problems(blocks_of(photographs(40)), K_NEAR)
     start = start_of(*kv.shape)
     admm = ADMM(tol=1e-6).resolved("linear")
@@ -132,8 +132,8 @@ def test_exact_weights_are_what_the_iterations_would_reach():
         rest[i, j] = -oracle.gradient_f(w[i, j], K[i, j], kv[i, j], a[i, j], C) / rho
     start = np.stack([w, w, rest])
     # w + j is a positive multiple of w, as the gradient is a multiple of w: so xi stays
-    kept, _ = admm_weights(K, kv, a, C, "sphere", ADMM().resolved("linear"), start, 1)
-    np.testing.assert_allclose(kept, w, atol=1e-10)
+    weights, _ = admm_weights(K, kv, a, C, "sphere", ADMM().resolved("linear"), start, 1)
+    np.testing.assert_allclose(weights, w, atol=1e-10)
 
 
 # ------------------------------------------------------------------------------------------------------ embedding
@@ -159,12 +159,12 @@ def test_fast_embedding_equals_the_transcription(as_published):
         assert fast.violation[i] == pytest.approx(max(gap, np.abs(slow.mean(axis=0)).max()), abs=1e-9)
 
 
-def test_the_slips_matter():
-    kept, corrected = (
-        LLISE(P, n_neighbors=K_NEAR, solver="admm", as_published=slip, random_state=0).fit(IMAGES).embedding_
-        for slip in (True, False)
+def test_the_errors_in_the_paper_matter():
+    published, corrected = (
+        LLISE(P, n_neighbors=K_NEAR, solver="admm", as_published=as_published, random_state=0).fit(IMAGES).embedding_
+        for as_published in (True, False)
     )
-    assert np.abs(kept - corrected).max() > 0.1
+    assert np.abs(published - corrected).max() > 0.1
 
 
 def test_given_time_the_corrected_iterations_become_feasible():
@@ -227,7 +227,7 @@ def test_new_images_by_the_transcription(kernel):
     """As published: the same iterations on the new blocks' products with their training neighbours."""
     fitted = learner(kernel, ADMM(max_iter=(FEW, FEW, FEW), as_published=True)).fit(IMAGES)
     seed, count = fitted._fitted_settings.seed, FEW
-    found = fitted.embed(NEW)
+    coordinates = fitted.embed(NEW)
     rho = 0.1 if kernel == "linear" else 0.01
     for i, (training, new) in enumerate(zip(blocks_of(IMAGES), blocks_of(NEW))):
         start = weight_start(seed, np.array([i]), len(NEW), K_NEAR, new=True)[0]
@@ -236,7 +236,7 @@ def test_new_images_by_the_transcription(kernel):
             order = np.argsort(a - 2 * products + np.diag(K), kind="stable")[:K_NEAR]
             problem = K[np.ix_(order, order)], products[order], a
             w = oracle.admm_weights(*problem, C, rho, 0.1, count, start[:, j])
-            np.testing.assert_allclose(found[i, j], w @ fitted.embedding_[i, order], rtol=0, atol=1e-10)
+            np.testing.assert_allclose(coordinates[i, j], w @ fitted.embedding_[i, order], rtol=0, atol=1e-10)
 
 
 def centred_by_training(training, x, kernel):
@@ -307,7 +307,7 @@ def test_starts_are_uniform_and_differ_by_seed_block_and_part():
     assert len(np.intersect1d(values, embedding_start(1, np.arange(50), 20, 4))) == 0
 
 
-def test_a_blocks_start_does_not_depend_on_its_chunk_nor_a_new_images_on_its_company():
+def test_the_start_of_a_block_depends_neither_on_its_chunk_nor_on_other_new_images():
     np.testing.assert_array_equal(weight_start(7, np.arange(9), 5, 3)[4:6], weight_start(7, np.arange(4, 6), 5, 3))
     many, one = (weight_start(7, np.arange(9), m, 3, new=True) for m in (5, 1))
     np.testing.assert_array_equal(many[:, :, 3:4], one)

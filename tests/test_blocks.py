@@ -56,11 +56,11 @@ def test_28_pixels_make_four_blocks_a_side_not_three():
 
 @settings(max_examples=80, deadline=None)
 @given(sizes, st.integers(1, 40))
-def test_strips_cover_every_block_once_whatever_their_size(size, n_blocks):
+def test_chunks_cover_every_block_once_whatever_their_size(size, n_blocks):
     height, width, side = size
     images = numbered(2, height, width)
     grid = BlockGrid.of_images((height, width), side)
-    parts = [grid.cut(grid.slab(images, strip)) for strip in grid.strips(n_blocks)]
+    parts = [grid.cut(grid.pixels(images, chunk)) for chunk in grid.chunks(n_blocks)]
     np.testing.assert_array_equal(np.concatenate(parts), grid.cut(images))
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import inspect
 import io
 import json
 import os
@@ -20,7 +21,7 @@ from PIL import Image
 from samples import BAD_FILES, picture, write_bad_file
 
 import llise
-from llise.cli import commands as cli
+from llise.cli.running import workers
 from llise.labels import LABELS
 
 SCHEMA = json.loads((files("llise.output") / "diagnose.schema.json").read_text())
@@ -85,8 +86,13 @@ def test_help_has_examples(run, command):
 def test_help_lists_all_commands_and_imports_no_heavy_library(run):
     done = run("--help")
     assert done.returncode == 0 and all(f"  {command} " in done.stdout for command in COMMANDS)
-    code = "import sys, llise.cli; print(*{'numpy', 'scipy', 'sklearn', 'numba', 'PIL'} & set(sys.modules))"
+    code = "import sys, llise.cli.main; print(*{'numpy', 'scipy', 'sklearn', 'numba', 'PIL'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "\n"
+
+
+def test_the_default_number_of_samples_is_that_of_the_class(run):
+    default = inspect.signature(llise.Diagnoser).parameters["n_samples"].default
+    assert f"default: ({default})" in " ".join(run("fit", "--help").stdout.split())
 
 
 def test_version(run):
@@ -381,5 +387,5 @@ def test_progress_is_shown_on_a_terminal_unless_quiet(folder, model, quiet):
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_jobs_are_the_threads_that_all_steps_use(jobs):
     """joblib's own configuration ignores the number for threads unless it names the backend too."""
-    with cli._workers(jobs):
+    with workers(jobs):
         assert joblib.Parallel(n_jobs=None, prefer="threads")._effective_n_jobs() == jobs

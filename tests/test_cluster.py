@@ -16,6 +16,7 @@ from problems import bytes_of, photographs
 from samples import picture
 
 from llise import LLISE, KernelLLISE, pipeline
+from llise.engine.tasks import run_chunks
 
 distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
 
@@ -64,7 +65,7 @@ def test_a_cluster_gives_the_result_of_one_process(cluster, alone):
 
 def test_chunks_are_worked_on_by_the_workers_in_order(cluster):
     with joblib.parallel_config("dask"):
-        results = list(pipeline.run_chunks(process_of, [(i,) for i in range(12)], 12, None, None))
+        results = list(run_chunks(process_of, [(i,) for i in range(12)], 12, None, None))
     assert [i for i, _ in results] == list(range(12))
     assert {pid for _, pid in results} <= workers_of(cluster)
 
@@ -84,7 +85,7 @@ def test_a_worker_killed_in_mid_fit_costs_nothing_but_time(cluster, alone, monke
     """The first chunk that reaches the chosen worker ends it; the chunk is done again elsewhere."""
     victim = min(workers_of(cluster))
     begun = tmp_path / "begun"
-    monkeypatch.setattr("llise.estimators.fit_chunk", SlowChunk(begun))
+    monkeypatch.setattr("llise.execution.fit_chunk", SlowChunk(begun))
     killer = threading.Thread(target=kill_once_begun, args=(victim, begun))
     killer.start()
     with joblib.parallel_config("dask"):

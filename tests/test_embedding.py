@@ -7,7 +7,8 @@ from problems import KERNELS, blocks_of, bytes_of, constant_of, local_problems, 
 from scipy.optimize import check_grad
 
 from llise.embedding import content_start, exact_embedding, reconstruct
-from llise.engine import numba_embedding as kernels
+from llise.engine import numba_objective as kernels
+from llise.engine.numba_admm import polar
 from llise.engine.numba_linalg import get_rows, set_tall, tall
 from llise.gram import Kernel
 from llise.objectives import embedding_gradient, embedding_value
@@ -80,7 +81,7 @@ def test_gradient_agrees_with_finite_differences(c):
 
 
 def test_symmetric_part_gives_the_gradient_and_the_printed_matrix_does_not():
-    """The paper's second slip: 2 M_j Y is not the gradient of tr(Y' M_j Y), as M_j is not symmetric."""
+    """The second error in the paper: 2 M_j Y is not the gradient of tr(Y' M_j Y), as M_j is not symmetric."""
     weights, near, Y = random_case()
     S = oracle.dense(weights, near)
     n = len(Y)
@@ -143,7 +144,7 @@ def test_projection_is_the_papers_singular_value_decomposition(singular_value):
     for seed in range(5):
         A = np.random.default_rng(seed).standard_normal((20, 4)) @ np.diag([10, 1, 1, 1e-3])
         B = np.ascontiguousarray(A.T)
-        kernels._polar(B, singular_value)
+        polar(B, singular_value)
         np.testing.assert_allclose(B.T, oracle.project(A, singular_value), atol=1e-9 * singular_value)
 
 
@@ -155,53 +156,53 @@ def test_projection_is_the_papers_singular_value_decomposition(singular_value):
 @pytest.mark.parametrize(("k", "p"), [(10, 4), (5, 2), (12, 8), (3, 1)])
 def test_exact_embedding_is_feasible_and_stationary_on_every_block(kernel, constraint, k, p):
     raw = blocks_of(photographs(40, 24, 16))
-    weights, near, found = embedded(raw, k, p, kernel, constraint)
+    weights, near, embedding = embedded(raw, k, p, kernel, constraint)
     S, n = dense(weights, near), raw.shape[1]
-    for i, Y in enumerate(found.coordinates):
+    for i, Y in enumerate(embedding.coordinates):
         np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-8)
         np.testing.assert_allclose(Y.T @ Y, n * np.eye(p), atol=1e-8)
         assert riemannian_gradient(Y, S[i]) < 1e-6
-        assert found.objective[i] == pytest.approx(embedding_value(Y, S[i] @ Y, C), rel=1e-6, abs=1e-14)
-    assert found.violation.max() < 1e-10
-    assert found.stationarity.max() < 1e-6
+        assert embedding.objective[i] == pytest.approx(embedding_value(Y, S[i] @ Y, C), rel=1e-6, abs=1e-14)
+    assert embedding.violation.max() < 1e-10
+    assert embedding.stationarity.max() < 1e-6
 
 
 def test_reported_stationarity_is_the_true_one():
     raw = blocks_of(photographs(40))
-    weights, near, found = embedded(raw, 10)
+    weights, near, embedding = embedded(raw, 10)
     S = dense(weights, near)
-    true = np.array([riemannian_gradient(Y, s) for Y, s in zip(found.coordinates, S)])
-    assert (true < 2 * found.stationarity + 1e-9).all()
+    true = np.array([riemannian_gradient(Y, s) for Y, s in zip(embedding.coordinates, S)])
+    assert (true < 2 * embedding.stationarity + 1e-9).all()
 
 
 def test_stationarity_measured_here_sees_a_point_that_is_not_stationary():
-    weights, near, found = embedded(blocks_of(photographs(40)), 10)
-    noisy = found.coordinates[0] + 1e-3 * np.random.default_rng(0).standard_normal((40, 4))
+    weights, near, embedding = embedded(blocks_of(photographs(40)), 10)
+    noisy = embedding.coordinates[0] + 1e-3 * np.random.default_rng(0).standard_normal((40, 4))
     noisy = oracle.project(noisy, np.sqrt(40))
     assert riemannian_gradient(noisy, dense(weights, near)[0]) > 1e-4
 
 
 def test_exact_embedding_improves_on_its_spectral_start_and_on_random_points():
     raw = blocks_of(photographs(40))
-    weights, near, found = embedded(raw, 10, history=20)
+    weights, near, embedding = embedded(raw, 10, history=20)
     S, rng = dense(weights, near), np.random.default_rng(0)
     for i in range(len(raw)):
-        steps = found.history[i, :, 0]
+        steps = embedding.history[i, :, 0]
         steps = steps[~np.isnan(steps)]
-        assert found.objective[i] == pytest.approx(steps[-1])
+        assert embedding.objective[i] == pytest.approx(steps[-1])
         assert (np.diff(steps) <= 1e-12).all()
         random = oracle.project(rng.standard_normal((40, 4)), np.sqrt(40))
-        assert found.objective[i] < 0.1 * embedding_value(random, S[i] @ random, C)
+        assert embedding.objective[i] < 0.1 * embedding_value(random, S[i] @ random, C)
 
 
 def test_the_embedding_is_a_local_minimum_not_a_saddle():
     """No small feasible move lowers the objective."""
-    weights, near, found = embedded(blocks_of(photographs(40)), 10)
+    weights, near, embedding = embedded(blocks_of(photographs(40)), 10)
     S, rng = dense(weights, near), np.random.default_rng(0)
-    for i, Y in enumerate(found.coordinates):
+    for i, Y in enumerate(embedding.coordinates):
         for _ in range(200):
             moved = oracle.project(Y + 1e-2 * rng.standard_normal(Y.shape), np.sqrt(40))
-            assert embedding_value(moved, S[i] @ moved, C) > found.objective[i]
+            assert embedding_value(moved, S[i] @ moved, C) > embedding.objective[i]
 
 
 def test_equal_runs_give_equal_results():
@@ -212,7 +213,7 @@ def test_equal_runs_give_equal_results():
 
 
 @pytest.mark.parametrize("constraint", ["sphere", "affine"])
-def test_a_block_does_not_depend_on_its_company(constraint):
+def test_a_block_does_not_depend_on_the_other_blocks(constraint):
     raw = blocks_of(photographs(30))
     whole = embedded(raw, constraint=constraint)[2].coordinates
     for i in range(len(raw)):
@@ -222,8 +223,8 @@ def test_a_block_does_not_depend_on_its_company(constraint):
 
 def test_rotation_is_fixed_by_rule():
     """Y'A'AY is diagonal and ascending, and every coordinate is skewed upwards."""
-    weights, near, found = embedded(blocks_of(photographs(40)), 10)
-    for Y, S in zip(found.coordinates, dense(weights, near)):
+    weights, near, embedding = embedded(blocks_of(photographs(40)), 10)
+    for Y, S in zip(embedding.coordinates, dense(weights, near)):
         T = (Y - S @ Y).T @ (Y - S @ Y)
         np.testing.assert_allclose(T - np.diag(np.diag(T)), 0, atol=1e-10 * np.trace(T))
         assert (np.diff(np.diag(T)) >= 0).all()
@@ -234,8 +235,8 @@ def test_rotation_is_fixed_by_rule():
 def test_as_few_images_as_there_can_be(n):
     raw = blocks_of(photographs(n))
     for p in range(1, n):
-        _, _, found = embedded(raw, k=n - 1, p=p)
-        for Y in found.coordinates:
+        _, _, embedding = embedded(raw, k=n - 1, p=p)
+        for Y in embedding.coordinates:
             np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-8)
             np.testing.assert_allclose(Y.T @ Y, n * np.eye(p), atol=1e-8)
 
@@ -251,11 +252,11 @@ def test_duplicates_and_flat_blocks_are_embedded_feasibly(constraint, case):
     else:
         images[:10], images[10:] = images[0], images[15]
     raw = blocks_of(images) / 255.0
-    _, _, found = embedded(raw, 6, 4, constraint=constraint)
-    Y = found.coordinates[0]
+    _, _, embedding = embedded(raw, 6, 4, constraint=constraint)
+    Y = embedding.coordinates[0]
     np.testing.assert_allclose(Y.sum(axis=0), 0, atol=1e-8)
     np.testing.assert_allclose(Y.T @ Y, 20 * np.eye(4), atol=1e-8)
-    assert np.isfinite([found.objective[0], found.stationarity[0]]).all()
+    assert np.isfinite([embedding.objective[0], embedding.stationarity[0]]).all()
 
 
 # ------------------------------------------------------------------------------------------------------- new images
@@ -264,8 +265,8 @@ def test_duplicates_and_flat_blocks_are_embedded_feasibly(constraint, case):
 def test_reconstruction_is_the_weighted_sum_of_the_neighbours():
     rng = np.random.default_rng(0)
     Y, w, near = rng.standard_normal((3, 9, 2)), rng.standard_normal((3, 4, 5)), rng.integers(0, 9, (3, 4, 5))
-    found = reconstruct(w, near, Y)
+    embedding = reconstruct(w, near, Y)
     for i in range(3):
         for j in range(4):
             expected = sum(w[i, j, r] * Y[i, near[i, j, r]] for r in range(5))
-            np.testing.assert_allclose(found[i, j], expected, atol=1e-12)
+            np.testing.assert_allclose(embedding[i, j], expected, atol=1e-12)

@@ -1,23 +1,28 @@
-"""One method, two engines: compiled kernels for NumPy, the array namespace for everything else, held together here.
+"""One method, two engines: compiled kernels for NumPy and the array namespace for all else give equal results.
 
 The array namespace runs twice, on array-api-strict, which has nothing but what the standard has, and on torch.
 Tolerances: in float64 the engines differ by the order of sums, which ill-conditioned steps enlarge; what is float32
 at the input is exact in float64 from there on, and the coordinates are rounded to float32 at the end.
 """
 
+import inspect
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from problems import KERNELS, blocks_of, bytes_of, constant_of, degenerate_problems, local_problems, photographs
 
-from llise import ADMM, LLISE, KernelLLISE
+import llise
+from llise import ADMM, LLISE, KernelLLISE, engine
 from llise.admm import embedding_start, weight_start
 from llise.blocks import prepare
 from llise.embedding import admm_embedding, content_start, exact_embedding
-from llise.engine import array_embedding as _array_embedding
-from llise.engine import numba_embedding as compiled
+from llise.engine import array_embedding, array_engine, numba_engine
 from llise.engine.backend import to_numpy
+from llise.engine.numba_embedding import exact_embedding as compiled_embedding
+from llise.engine.steps import Steps
 from llise.gram import Kernel, local_gram, new_gram, take_local, training_gram
 from llise.neighbors import new_neighbors, training_neighbors
 from llise.objectives import reconstruction_value
@@ -86,15 +91,15 @@ def test_gram_matrices_and_neighbours_are_the_same(convert, images, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_new_blocks_meet_the_same_neighbours_and_gram_matrices(convert, kernel):
+def test_new_blocks_have_the_same_neighbours_and_gram_matrices(convert, kernel):
     kernel = Kernel(kernel).resolved(64)
-    twins = np.array([-1, -1, -1, 4])
+    identical = np.array([-1, -1, -1, 4])
     results = []
     for make in (np.asarray, convert):
         old, new = (prepare(make(blocks_of(v)), 1.0, centre=kernel.is_linear)[0] for v in (IMAGES, NEW))
         _, statistics = training_gram(old, kernel)
         products, own, norms = new_gram(new, old, kernel, statistics)
-        near = new_neighbors(products, norms, K_NEAR, twins)
+        near = new_neighbors(products, norms, K_NEAR, identical)
         results.append((products, own, norms, near, local_gram(old, near, kernel, statistics)))
     for other, one in zip(results[1], results[0]):
         same(other, one, EXACT)
@@ -125,7 +130,7 @@ def test_exact_weights_of_degenerate_problems_are_as_good(convert, constraint):
     np.testing.assert_allclose(size, 1, atol=EXACT)
 
 
-def test_indefinite_problems_are_mended_the_same(convert):
+def test_indefinite_problems_become_the_same_semidefinite_ones(convert):
     whole = np.random.default_rng(0).standard_normal((40, 7, 7))
     whole = whole + whole.transpose(0, 2, 1)
     problem = whole[:, 1:, 1:], whole[:, 0, 1:], whole[:, 0, 0]
@@ -178,37 +183,37 @@ def test_blocks_that_are_left_to_the_cores_end_where_the_others_do(convert, monk
     """A device hands its last blocks over to the compiled engine; here all of them, at once or after two steps."""
     asked, handed = [], []
     monkeypatch.setattr(
-        _array_embedding, "too_few_for_device", lambda array, blocks: asked.append(blocks) or len(asked) > steps
+        array_embedding, "too_few_for_device", lambda array, blocks: asked.append(blocks) or len(asked) > steps
     )
-    finish = _array_embedding._Compiled.finish
+    finish = array_embedding._Compiled.finish
     monkeypatch.setattr(
-        _array_embedding._Compiled, "finish", lambda self, active, Y: handed.extend(active) or finish(self, active, Y)
+        array_embedding._Compiled, "finish", lambda self, active, Y: handed.extend(active) or finish(self, active, Y)
     )
     weights, near, start = weighted()
     expected = exact_embedding(weights, near, C, start)
-    found = exact_embedding(convert(weights), convert(near), C, convert(start))
+    other = exact_embedding(convert(weights), convert(near), C, convert(start))
     assert handed == list(range(6))
-    same(found.coordinates, expected.coordinates, STATIONARY)
-    assert found.stationarity.max() < 1e-6
-    np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-9)
+    same(other.coordinates, expected.coordinates, STATIONARY)
+    assert other.stationarity.max() < 1e-6
+    np.testing.assert_allclose(other.objective, expected.objective, rtol=1e-9)
 
 
-def test_a_block_that_stops_short_begins_anew(monkeypatch):
+def test_a_block_that_stops_early_is_started_again(monkeypatch):
     weights, near, start = weighted()
     expected = exact_embedding(weights, near, C, start)
     stopped = []
 
-    def stops_short(weights, neighbors, c, Y, tol, max_iter, out, results, history, solve=compiled.exact_embedding):
+    def stops_short(weights, neighbors, c, Y, tol, max_iter, out, results, history, solve=compiled_embedding):
         solve(weights, neighbors, c, Y, tol, max_iter, out, results, history)
         if not stopped:
             stopped.append(out.copy())
             results[:, 1] = 1e-3
 
-    monkeypatch.setattr(_array_embedding.compiled, "exact_embedding", stops_short)
-    monkeypatch.setattr(_array_embedding, "cpu_count", lambda: 1)
+    monkeypatch.setattr(array_embedding, "compiled_embedding", stops_short)
+    monkeypatch.setattr(array_embedding, "cpu_count", lambda: 1)
     out, results = to_strict(np.zeros_like(start)), np.zeros((6, 4))
-    given = (to_strict(weights), to_strict(near), C, to_strict(start))
-    rest = _array_embedding._Compiled(*given, 5e-7, 60, out, results)
+    problem = (to_strict(weights), to_strict(near), C, to_strict(start))
+    rest = array_embedding._Compiled(*problem, 5e-7, 60, out, results)
     products = rest.finish(np.arange(6), to_strict(expected.coordinates))
     assert len(stopped) == 1 and results[:, 1].max() < 1e-6
     same(out, expected.coordinates, STATIONARY)
@@ -284,7 +289,7 @@ def test_numpy_in_is_numpy_out_on_a_torch_device(name):
         np.testing.assert_allclose(result, expected, rtol=STATIONARY, atol=10 * STATIONARY)
 
 
-def test_a_twin_takes_its_own_coordinates_on_torch_too():
+def test_an_identical_image_gets_the_same_coordinates_on_torch_too():
     torch = torch_or_skip()
     images = torch.as_tensor(bytes_of(IMAGES))
     learner = clone_of("affine").fit(images)
@@ -292,9 +297,26 @@ def test_a_twin_takes_its_own_coordinates_on_torch_too():
 
 
 def test_the_engine_of_an_array_is_chosen_by_the_array():
-    from llise import weights
-    from llise.engine import array_weights as _array_weights
-    from llise.engine import numba_weights as _numba_weights
+    assert engine.of(np.zeros(2)) is numba_engine
+    assert engine.of(to_strict(np.zeros(2))) is array_engine
 
-    assert weights._engine(np.zeros(2)) is _numba_weights
-    assert weights._engine(to_strict(np.zeros(2))) is _array_weights
+
+def test_both_engines_have_every_step_with_equal_parameters():
+    steps = {name for name in vars(Steps) if not name.startswith("_")}
+    assert steps == set(numba_engine.__all__) == set(array_engine.__all__)
+    for name in steps:
+        _, *described = inspect.signature(getattr(Steps, name)).parameters
+        for module in (numba_engine, array_engine):
+            function = getattr(module, name)
+            parameters = inspect.signature(getattr(function, "py_func", function)).parameters
+            assert list(parameters) == described, (name, module.__name__)
+
+
+def test_no_other_module_asks_which_engine_it_is():
+    source = Path(llise.__file__).parent
+    asking = [
+        str(path.relative_to(source))
+        for path in source.rglob("*.py")
+        if path.parent.name != "engine" and re.search(r"uses_numba|numba_\w+ import|array_engine", path.read_text())
+    ]
+    assert asking == []

@@ -201,9 +201,9 @@ def test_linear_kernel_is_no_kernel():
 @every_blockwise
 def test_results_do_not_depend_on_chunks_batches_or_jobs(learner, fitted, monkeypatch):
     new = fitted.transform(NEW)
-    cut = blocks.BlockGrid.strips
+    cut = blocks.BlockGrid.chunks
     for size, batch, jobs in [(1, 1, None), (64, 3, 2), (2, 100, 2)]:
-        monkeypatch.setattr(blocks.BlockGrid, "strips", lambda grid, n_blocks=size: cut(grid, n_blocks))
+        monkeypatch.setattr(blocks.BlockGrid, "chunks", lambda grid, n_blocks=size: cut(grid, n_blocks))
         monkeypatch.setattr(pipeline, "BATCH", batch)
         again = clone(learner).set_params(n_jobs=jobs).fit(IMAGES)
         np.testing.assert_allclose(again.embedding_, fitted.embedding_, atol=1e-9)
@@ -212,7 +212,7 @@ def test_results_do_not_depend_on_chunks_batches_or_jobs(learner, fitted, monkey
 
 
 @every_learner
-def test_a_new_image_does_not_depend_on_its_company(learner, fitted):
+def test_a_new_image_does_not_depend_on_the_other_images_in_the_batch(learner, fitted):
     together = fitted.transform(NEW)
     for j in range(len(NEW)):
         np.testing.assert_allclose(fitted.transform(NEW[j : j + 1])[0], together[j], atol=1e-8)

@@ -11,6 +11,7 @@ import pytest
 from problems import bytes_of, photographs
 
 from llise import LLISE, pipeline
+from llise.engine.tasks import gather, run_chunks
 
 IMAGES = bytes_of(photographs(20, 40, 72))
 NEW = bytes_of(photographs(4, 40, 72, seed=4))
@@ -62,7 +63,7 @@ def test_more_than_256_images_need_wider_neighbours():
 def test_results_do_not_depend_on_how_images_are_cut_into_chunks(monkeypatch):
     whole = LLISE(**SETTINGS).fit(IMAGES)
     monkeypatch.setattr(pipeline, "BATCH", 3)
-    monkeypatch.setattr("llise.estimators.blocks_at_once", lambda *_: 18)
+    monkeypatch.setattr("llise.execution.blocks_at_once", lambda *_: 18)
     other = LLISE(**SETTINGS, n_jobs=2).fit(IMAGES)
     np.testing.assert_array_equal(other.embedding_, whole.embedding_)
     np.testing.assert_array_equal(other.transform(NEW), whole.transform(NEW))
@@ -79,13 +80,13 @@ def test_chunks_are_written_into_arrays_made_once():
             taken.append(chunk["a"].copy())
             chunk["a"][...] = -1  # what has been put is not looked at again
 
-    whole = pipeline.gather(parts(), 5)
+    whole = gather(parts(), 5)
     assert whole["b"] is None and whole["a"].dtype == np.float32
     np.testing.assert_array_equal(whole["a"], np.concatenate(taken))
 
 
 def test_a_chunk_is_worked_on_as_soon_as_it_is_asked_for_and_no_sooner():
-    """Tasks are drawn from their source a few ahead of the results, so that slabs are never all in memory."""
+    """Tasks are drawn from their source a few ahead of the results, so that not all pixels are in memory at once."""
     drawn = []
 
     def tasks():
@@ -93,7 +94,7 @@ def test_a_chunk_is_worked_on_as_soon_as_it_is_asked_for_and_no_sooner():
             drawn.append(i)
             yield (i,)
 
-    results = pipeline.run_chunks(lambda i: i, tasks(), 50, 1, None)
+    results = run_chunks(lambda i: i, tasks(), 50, 1, None)
     assert next(results) == 0
     assert len(drawn) < 10
     assert list(results) == list(range(1, 50))

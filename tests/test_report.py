@@ -11,9 +11,16 @@ from PIL import Image
 from samples import diagnosis, manifold
 
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
-from llise.output.page import COLOURS, HtmlReport, picture_uri, script_json, verdict_sentence, write_html
+from llise.output.page import HtmlReport, picture_uri, script_json
+from llise.output.words import COLOURS, verdict_sentence
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&amp;.png'
+
+
+def write_html(path, trained, diagnoses, title="Image diagnosis"):
+    with HtmlReport(path, trained, title) as report:
+        for found in diagnoses:
+            report.add(found)
 
 
 def block(page, name):

@@ -13,12 +13,14 @@ from click.testing import CliRunner
 from PIL import Image
 
 from llise import datasets
-from llise.cli import commands as cli
+from llise.cli.main import commands
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
-from llise.reproduction import experiments, figures, pages
-from llise.reproduction.documents import Heading, Items, Table, Text, to_html, to_markdown
+from llise.reproduction import experiments, figures, findings, pages, paper, parts
+from llise.reproduction.markup import Heading, Items, Table, Text, to_html, to_markdown
+from llise.reproduction.methods import METHODS, runs
+from llise.reproduction.narrative import report
 
-BLOCKWISE = [method.name for method in experiments.METHODS if method.blockwise]
+BLOCKWISE = [method.name for method in METHODS if method.blockwise]
 FEW = ["llise", "lle", "lle-rbf"]
 
 
@@ -33,7 +35,7 @@ def folder(tmp_path_factory):
     Image.fromarray(crop(64)).save(place / "small.png")
     out, docs = place / "out", place / "docs"
     arguments = ["reproduce", "--image", str(place / "small.png"), "--quick", "--out", str(out), "--docs", str(docs)]
-    done = CliRunner().invoke(cli.commands, [*arguments, "--jobs", "2"], catch_exceptions=False)
+    done = CliRunner().invoke(commands, [*arguments, "--jobs", "2"], catch_exceptions=False)
     assert done.exit_code == 0
     (place / "stdout").write_text(done.output)
     return place
@@ -50,15 +52,15 @@ def without_pages(monkeypatch):
     monkeypatch.setattr(figures, "draw", lambda *_: [])
     monkeypatch.setattr(pages, "write", lambda *_: None)
     monkeypatch.setattr("llise.reproduction.convergence.MAX_COUNT", 30)
-    digest = experiments._source_digest()  # read once: an edit during the test is not what is tested
-    monkeypatch.setattr(experiments, "_source_digest", lambda: digest)
+    digest = parts.source_digest()  # read once: an edit during the test is not what is tested
+    monkeypatch.setattr(experiments, "source_digest", lambda: digest)
 
 
 # ------------------------------------------------------------------------------------------------- results
 
 
 def test_all_methods_run_and_the_llise_ones_twice(results):
-    expected = {method.name for method in experiments.METHODS} | {f"{name}, solved" for name in BLOCKWISE}
+    expected = {method.name for method in METHODS} | {f"{name}, solved" for name in BLOCKWISE}
     assert results["schema"] == 1 and set(results["methods"]) == expected
     solvers = {name: entry["solver"] for name, entry in results["methods"].items()}
     assert all(solvers[name] == "admm" and solvers[f"{name}, solved"] == "exact" for name in BLOCKWISE)
@@ -102,16 +104,16 @@ def test_summary_counts_hits_pairs_and_unknown_shares():
         (["jpeg"], [["blur", 0.9], ["contrast", 0.1]], {"blur": 0.9, "contrast": 0.1}),
         (["blur", "jpeg"], [["jpeg", 0.6], ["blur", 0.2]], {"jpeg": 0.6, "blur": 0.2}),
     ]
-    found = experiments.summary(answers, blockwise=True)
+    found = paper.summary(answers, blockwise=True)
     assert (found["hits"], found["top_right"], found["pairs"], found["share_unknown"]) == (2, 1, 1, 1)
     assert found["single_share"] == pytest.approx(0.2)
 
 
 def test_the_papers_table_is_whole_and_names_its_source():
-    table = experiments.paper_table()
+    table = paper.paper_table()
     assert "Ghojogh" in table["source"] and "Table 1" in table["source"]
-    assert list(table["methods"]) == [method.name for method in experiments.METHODS]
-    for method in experiments.METHODS:
+    assert list(table["methods"]) == [method.name for method in METHODS]
+    for method in METHODS:
         rows = table["methods"][method.name]
         assert len(rows) == len(table["images"]) == 12
         assert all(label in LABELS for votes in rows for label, _ in votes)
@@ -156,12 +158,12 @@ def marked(value):
 
 @pytest.mark.parametrize("only", [None, "LLISE", "LLE", "kernel LLE (RBF)"])
 def test_every_number_of_the_pages_comes_from_the_results_or_the_papers_table(folder, results, monkeypatch, only):
-    table = experiments.paper_table()
-    monkeypatch.setattr(pages, "paper_table", lambda: marked(table))
+    table = paper.paper_table()
+    monkeypatch.setattr(findings, "paper_table", lambda: marked(table))
     data = marked(results)
     if only:
         data["methods"] = {name: entry for name, entry in data["methods"].items() if entry["method"] == only}
-    parts = pages.report(data)
+    parts = report(data)
     shown = html.unescape(re.sub(r"<style>.*</style>|<[^>]*>", "", to_html(parts, folder / "out"), flags=re.S))
     for text in (to_markdown(parts), shown, pages.as_text(data)):
         assert "⟦" in text
@@ -173,7 +175,7 @@ def test_every_number_of_the_pages_comes_from_the_results_or_the_papers_table(fo
 def test_pages_show_the_numbers_of_results_json_and_every_figure(folder, results):
     out = folder / "out"
     markdown, page = (out / "report.md").read_text(), (out / "report.html").read_text()
-    parts = pages.report(results)
+    parts = report(results)
     assert markdown == to_markdown(parts) and page == to_html(parts, out)
     drawn = {path.name for path in (out / "figures").glob("*.png")}
     assert drawn == set(re.findall(r"\(figures/([^)]+)\)", markdown)) and len(drawn) == 7
@@ -198,7 +200,7 @@ def test_the_projects_own_page_is_as_the_command_made_it():
     assert made["image"]["name"].startswith("camera") and not made["image"]["quick"]
     assert len(made["methods"]) == 12
     text = (docs / "reproduction.md").read_text()
-    assert text == to_markdown(pages.report(made))
+    assert text == to_markdown(report(made))
     assert all((docs / file).is_file() for file in re.findall(r"\((figures/[^)]+)\)", text))
 
 
@@ -216,8 +218,8 @@ def test_what_is_said_of_the_solver_follows_from_the_numbers(results):
         for key, value in zip(("LLISE", "LLISE, solved"), blocks):
             data["methods"][key]["train"]["block_accuracy"] = value
             data["methods"][key]["summary"]["single_share"] = (0.5, 0.7)[key != "LLISE"]
-    assert "**LLISE: solved is better in both.**" in to_markdown(pages.report(better))
-    assert "**LLISE: solved is not better in training blocks right.**" in to_markdown(pages.report(worse))
+    assert "**LLISE: solved is better in both.**" in to_markdown(report(better))
+    assert "**LLISE: solved is not better in training blocks right.**" in to_markdown(report(worse))
 
 
 @pytest.mark.parametrize(("hits", "heading"), [(12, "## What agrees with the paper"), (9, "## What does not, and why")])
@@ -225,7 +227,7 @@ def test_hits_agree_with_the_paper_or_are_said_not_to(results, hits, heading):
     data = deepcopy(results)
     for name in BLOCKWISE:
         data["methods"][name]["summary"]["hits"] = hits
-    section = to_markdown(pages.report(data)).split(heading)[1].split("\n## ")[0]
+    section = to_markdown(report(data)).split(heading)[1].split("\n## ")[0]
     assert f"{hits} of 12 for LLISE" in section
 
 
@@ -234,6 +236,11 @@ def test_documents_escape_what_is_not_markup(tmp_path):
     page = to_html(parts, tmp_path)
     assert "<title>a &lt; b</title>" in page and "<strong>x</strong> &amp; <code>&lt;y&gt;</code>" in page
     assert "<td>1<br>2</td>" in page and "| r | 1<br>2 |" in to_markdown(parts)
+
+
+def test_html_in_a_text_is_shown_as_it_is_written(tmp_path):
+    page = to_html([Text("a `b` <script>c</script>"), Text("<script>d</script>")], tmp_path)
+    assert "<script" not in page and page.count("&lt;script&gt;") == 2
 
 
 # ----------------------------------------------------------------------------------- same again, and taken up
@@ -283,14 +290,14 @@ def test_parts_of_other_settings_or_damaged_ones_are_not_taken(tmp_path, without
     assert names_run(crop(56)) == both
     (tmp_path / "parts" / "lle.json").write_text('{"key": ')
     assert names_run(crop(56)) == ["LLE"]
-    monkeypatch.setattr(experiments, "_source_digest", lambda: "of another version")
+    monkeypatch.setattr(experiments, "source_digest", lambda: "of another version")
     assert names_run(crop(56)) == both
 
 
 def test_another_version_has_another_digest(monkeypatch):
-    before = experiments._source_digest()
-    monkeypatch.setattr(experiments, "__version__", "0.0.0")
-    assert experiments._source_digest() != before
+    before = parts.source_digest()
+    monkeypatch.setattr(parts, "__version__", "0.0.0")
+    assert parts.source_digest() != before
 
 
 def test_more_methods_in_the_same_folder_give_what_a_new_one_would(tmp_path, without_pages):
@@ -305,25 +312,27 @@ def test_more_methods_in_the_same_folder_give_what_a_new_one_would(tmp_path, wit
 
 
 def test_methods_are_known_by_both_names():
-    assert [run.name for run in experiments.runs(["LLISE-rbf", "lle"])] == [
+    assert [run.name for run in runs(["LLISE-rbf", "lle"])] == [
         "kernel LLISE (RBF)",
         "kernel LLISE (RBF), solved",
         "LLE",
     ]
-    assert experiments.runs(["kernel LLE (sigmoid)"]) == experiments.runs(["lle-sigmoid"])
-    assert len(experiments.runs()) == 12
+    assert runs(["kernel LLE (sigmoid)"]) == runs(["lle-sigmoid"])
+    assert len(runs()) == 12
 
 
 @pytest.mark.parametrize(("names", "said"), [(["lla"], "'lla' is not a method.*llise-rbf"), ([], "no method")])
 def test_unknown_methods_are_refused_by_name(names, said):
     with pytest.raises(ValueError, match=said):
-        experiments.runs(names)
+        runs(names)
 
 
-def test_without_matplotlib_the_extra_is_named_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "llise.reproduction.figures")
-    monkeypatch.delattr("llise.reproduction.figures")
+@pytest.mark.parametrize(("library", "module"), [("matplotlib", "figures"), ("markdown_it", "markup")])
+def test_without_a_library_of_the_extra_the_extra_is_named_before_any_work(tmp_path, monkeypatch, library, module):
+    monkeypatch.setitem(sys.modules, library, None)
+    for name in {module, "pages", "narrative"}:
+        monkeypatch.delitem(sys.modules, f"llise.reproduction.{name}")
+        monkeypatch.delattr(f"llise.reproduction.{name}")
     with pytest.raises(ImportError, match=r"llise\[plot\]"):
         experiments.reproduce(crop(48), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 from samples import QuickDiagnoser, diagnosis, manifold, picture
 
-from llise.cli import commands as cli
+from llise.cli.main import main
 from llise.labels import KINDS, LABELS
 from llise.output.rows import Csv, Json, Table, as_dict
 from llise.storage import cache, models
@@ -94,10 +94,10 @@ def test_names_are_printed_on_one_line_without_control_characters():
 def quick(monkeypatch, tmp_path):
     """The commands with a diagnoser that learns nothing and a cache of their own."""
     import llise
-    from llise.diagnosis import diagnoser as module
+    from llise import diagnosis as module
 
     Quick = type("Diagnoser", (QuickDiagnoser,), {})
-    monkeypatch.setattr(module, "Diagnoser", Quick, raising=False)
+    monkeypatch.setattr(module, "Diagnoser", Quick)
     monkeypatch.setitem(vars(llise), "Diagnoser", Quick)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
@@ -107,7 +107,7 @@ def quick(monkeypatch, tmp_path):
 
 def run(*arguments):
     with pytest.raises(SystemExit) as ended:
-        cli.main([str(argument) for argument in arguments])
+        main([str(argument) for argument in arguments])
     return ended.value.code
 
 

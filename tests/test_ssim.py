@@ -36,15 +36,21 @@ def test_zero_mean_form_is_the_full_form_of_zero_mean_blocks():
     x, y = centred(np.random.default_rng(0).standard_normal((2, 50, 64)))
     full = ssim(x, y)
     np.testing.assert_allclose(ssim(x, y, zero_mean=True), full, atol=1e-12)
+    np.testing.assert_allclose(ssim_distance(x, y, zero_mean=True), 1 - full, atol=1e-12)
     np.testing.assert_allclose(ssim_distance(x, y), 1 - full, atol=1e-12)
-    np.testing.assert_allclose(ssim_distance(x, y, zero_mean=False), 1 - full, atol=1e-12)
+
+
+def test_both_functions_have_the_same_default_form():
+    x, y = np.random.default_rng(0).random((2, 9))
+    assert ssim_distance(x, y) == 1 - ssim(x, y)
+    assert ssim_distance(x, y, zero_mean=True) == pytest.approx(1 - ssim(x, y, zero_mean=True), abs=1e-12)
 
 
 def test_distance_is_the_quotient_of_the_paper():
     x, y = np.array([1.0, -2.0, 1.0]), np.array([0.0, 1.0, -1.0])
     c = 2 * 0.03**2
     assert ssim_constant(3) == pytest.approx(c)
-    assert ssim_distance(x, y) == pytest.approx((1 + 9 + 4) / (6 + 2 + c))
+    assert ssim_distance(x, y, zero_mean=True) == pytest.approx((1 + 9 + 4) / (6 + 2 + c))
 
 
 @quick
@@ -52,7 +58,9 @@ def test_distance_is_the_quotient_of_the_paper():
 def test_symmetric(pair):
     x, y = pair
     assert ssim(x, y) == pytest.approx(ssim(y, x), abs=1e-12)
-    assert ssim_distance(x, y) == pytest.approx(ssim_distance(y, x), abs=1e-12)
+    for zero_mean in (False, True):
+        distances = (ssim_distance(*pair, zero_mean=zero_mean) for pair in ((x, y), (y, x)))
+        assert next(distances) == pytest.approx(next(distances), abs=1e-12)
 
 
 @quick
@@ -60,9 +68,10 @@ def test_symmetric(pair):
 def test_one_and_zero_for_equal_blocks_only(pair):
     x, y = pair
     assert ssim(x, x) == pytest.approx(1, abs=1e-12)
-    assert ssim_distance(x, x) == 0
+    assert ssim_distance(x, x) == pytest.approx(0, abs=1e-12)
+    assert ssim_distance(x, x, zero_mean=True) == 0
     if np.abs(x - y).max() > 1e-3:
-        assert ssim_distance(x, y) > 0
+        assert ssim_distance(x, y, zero_mean=True) > 0
         assert ssim(x, y) < 1
 
 
@@ -71,7 +80,8 @@ def test_one_and_zero_for_equal_blocks_only(pair):
 def test_bounded(pair):
     x, y = pair
     assert -1 - 1e-12 <= ssim(x, y) <= 1 + 1e-12
-    assert 0 <= ssim_distance(centred(x), centred(y)) <= 2
+    assert -1e-12 <= ssim_distance(x, y) <= 2 + 1e-12
+    assert 0 <= ssim_distance(centred(x), centred(y), zero_mean=True) <= 2
 
 
 @quick
@@ -79,8 +89,8 @@ def test_bounded(pair):
 def test_independent_of_the_data_range(pair, data_range):
     x, y = pair
     assert ssim(x * data_range, y * data_range, data_range=data_range) == pytest.approx(ssim(x, y), abs=1e-9)
-    scaled = ssim_distance(x * data_range, y * data_range, data_range=data_range)
-    assert scaled == pytest.approx(ssim_distance(x, y), abs=1e-9)
+    scaled = ssim_distance(x * data_range, y * data_range, data_range=data_range, zero_mean=True)
+    assert scaled == pytest.approx(ssim_distance(x, y, zero_mean=True), abs=1e-9)
 
 
 @pytest.mark.parametrize("function", [ssim, ssim_distance])

@@ -6,7 +6,7 @@ from samples import picture
 
 from llise import ADMM, LLE, LLISE, DistortionRecognizer, KernelLLE, KernelLLISE, load, save
 from llise.storage.models import ModelError
-from llise.storage.states import restored, state_of
+from llise.storage.registry import SAVABLE, savable_class
 
 IMAGES = np.stack([picture(24, 32, seed) for seed in range(14)])
 NEW = np.stack([picture(24, 32, seed) for seed in (3, 50, 51)])  # the first is a training image
@@ -59,7 +59,7 @@ def test_a_loaded_recogniser_answers_as_the_saved_one(tmp_path, manifold, y):
 
 def test_a_model_of_a_512_image_and_121_images_stays_below_60_mb():
     b, n, p = 4096, 121, 4
-    arrays, _ = state_of(ESTIMATORS["LLISE"][0].fit(IMAGES))
+    arrays, _ = ESTIMATORS["LLISE"][0].fit(IMAGES).to_state()
     blocks, count, _ = arrays["coordinates"].shape
     rest = sum(v.nbytes for name, v in arrays.items() if name not in ("training_images", "coordinates")) / blocks
     assert arrays["training_images"].dtype == np.uint8 and count == len(IMAGES)
@@ -89,22 +89,52 @@ def test_what_is_not_fitted_or_not_plain_is_refused(tmp_path):
     ],
 )
 def test_arrays_that_do_not_belong_together_are_refused(name, value):
-    arrays, settings = state_of(KernelLLISE(3, n_neighbors=5).fit(IMAGES))
-    restored("KernelLLISE", arrays, settings)
+    arrays, settings = KernelLLISE(3, n_neighbors=5).fit(IMAGES).to_state()
+    KernelLLISE.from_state(arrays, settings)
     with pytest.raises(ValueError):
-        restored("KernelLLISE", {**arrays, name: value}, settings)
+        KernelLLISE.from_state({**arrays, name: value}, settings)
 
 
 @pytest.mark.parametrize("name", ["coordinates", "means", "objective", "history", "n_iter"])
 def test_a_state_with_an_array_missing_is_refused(name):
-    arrays, settings = state_of(KernelLLISE(3, n_neighbors=5).fit(IMAGES))
+    arrays, settings = KernelLLISE(3, n_neighbors=5).fit(IMAGES).to_state()
     del arrays[name]
     with pytest.raises(KeyError, match=name):
-        restored("KernelLLISE", arrays, settings)
+        KernelLLISE.from_state(arrays, settings)
 
 
 def test_a_recogniser_with_codes_of_no_class_is_refused():
-    arrays, settings = state_of(DistortionRecognizer(LLISE(3, n_neighbors=5)).fit(IMAGES, LABELS))
+    arrays, settings = DistortionRecognizer(LLISE(3, n_neighbors=5)).fit(IMAGES, LABELS).to_state()
     for codes in (np.full(14, 2), np.full(14, -1), np.zeros(3, int)):
         with pytest.raises(ValueError, match="codes"):
-            restored("DistortionRecognizer", {**arrays, "codes": codes}, settings)
+            DistortionRecognizer.from_state({**arrays, "codes": codes}, settings)
+
+
+def test_a_learner_restored_without_measurements_can_be_saved_again(tmp_path):
+    fitted = LLISE(3, n_neighbors=5, luminance=0.5).fit(IMAGES)
+    arrays, settings = fitted.to_state()
+    needed = {name: arrays[name] for name in ("training_images", "coordinates", "level")}
+    restored = LLISE.from_state(needed, {**settings, "measured": False})
+    assert not hasattr(restored, "embedding_error_")
+    save(restored, tmp_path / "m")
+    assert np.array_equal(load(tmp_path / "m").transform(NEW), fitted.transform(NEW))
+
+
+@pytest.mark.parametrize("name", SAVABLE)
+def test_every_class_of_the_registry_has_both_methods_of_the_protocol(name):
+    kind = savable_class(name)
+    assert kind.__name__ == name and callable(kind.to_state) and callable(kind.from_state)
+
+
+@pytest.mark.parametrize("name", ["Popen", "Diagnoser", "DistortionRecognizer"])
+def test_a_recogniser_on_something_that_is_no_learner_is_refused(name):
+    arrays, settings = DistortionRecognizer(LLE(3, n_neighbors=5)).fit(IMAGES, LABELS).to_state()
+    with pytest.raises(ValueError, match=name):
+        DistortionRecognizer.from_state(arrays, {**settings, "manifold": {**settings["manifold"], "class": name}})
+
+
+def test_a_recogniser_with_a_learner_of_another_package_is_not_saved(tmp_path):
+    own = type("MyLearner", (LLE,), {})
+    with pytest.raises(ValueError, match="manifold of class MyLearner cannot be saved"):
+        save(DistortionRecognizer(own(3, n_neighbors=5)).fit(IMAGES, LABELS), tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []

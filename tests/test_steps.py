@@ -74,7 +74,7 @@ def test_products_of_floats_are_those_of_centred_blocks(q, luminance):
 
 @pytest.mark.parametrize("q", [2, 25, 64, 100])
 @pytest.mark.parametrize("luminance", [0.0, 0.7])
-def test_products_of_float_blocks_do_not_depend_on_their_company(luminance, q):
+def test_products_of_float_blocks_do_not_depend_on_the_other_blocks(luminance, q):
     raw = np.random.default_rng(0).random((2, 23, q))
     blocks, level = prepare(raw, 1.0, centre=True, luminance=luminance)
     gram, _ = training_gram(blocks, LINEAR)

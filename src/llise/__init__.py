@@ -1,29 +1,20 @@
 """See what went wrong with an image, and where.
 
-One way through the package, one module an arrow:
+The data's way through the package, one module per step:
 
     images -> blocks -> Gram -> neighbours -> weights -> embedding -> recognition -> report
     (n,h,w)  (b,n,q)  (b,n,n)   (b,n,k)      (b,n,k)    (b,n,p)      labels, maps    one .html
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 
-try:
-    __version__ = version("llise")
-except PackageNotFoundError:  # run from a source tree that is not installed
-    __version__ = "0+unknown"
+from llise.storage.registry import SAVABLE
 
-# Public names are imported on first use, so that ``llise --help`` need not wait for SciPy and Numba.
-_HOME = {
-    "LLISE": "estimators",
-    "KernelLLISE": "estimators",
-    "LLE": "baselines",
-    "KernelLLE": "baselines",
+# Public names are imported on first use, so that ``llise --help`` does not wait for SciPy and Numba.
+_MODULE_OF = {
+    **SAVABLE,
     "ADMM": "admm",
-    "DistortionRecognizer": "recognition",
     "Diagnosis": "diagnosis",
-    "Diagnoser": "diagnosis",
     "diagnose": "diagnosis",
     "ssim": "objectives",
     "ssim_distance": "objectives",
@@ -33,14 +24,17 @@ _HOME = {
     "LABELS": "labels",
     "KINDS": "labels",
 }
-_MODULES = ("distortions", "datasets", "experiments", "report")
+_MODULES = ("distortions", "datasets", "experiments", "kinds", "report")
 
-__all__ = sorted([*_HOME, *_MODULES])
+__all__ = sorted([*_MODULE_OF, *_MODULES])
 
 
 def __getattr__(name: str):
-    if name in _HOME:
-        value = getattr(import_module(f"llise.{_HOME[name]}"), name)
+    value: object
+    if name == "__version__":
+        value = _version()
+    elif name in _MODULE_OF:
+        value = getattr(import_module(f"llise.{_MODULE_OF[name]}"), name)
     elif name in _MODULES:
         value = import_module(f"llise.{name}")
     else:
@@ -49,5 +43,15 @@ def __getattr__(name: str):
     return value
 
 
+def _version() -> str:
+    """Version of the installed package, looked up on first use because that takes longer than the import itself."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("llise")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return "0+unknown"
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "__version__"})

@@ -7,9 +7,9 @@ import threading
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while it is still being imported ends it like Ctrl-C later."""
+    """Run the command line; an interrupt (Ctrl-C) during the imports is reported like a later one."""
     try:
-        from llise.cli.commands import main as run
+        from llise.cli.main import main as run
     except KeyboardInterrupt:
         print("llise: error: interrupted", file=sys.stderr)
         sys.exit(130)
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _leave(code: int | str) -> None:
-    """End at once, all files being closed: Python would stop threads in the middle of C++ code, which aborts."""
+    """End the process at once: a normal exit would stop threads inside C++ code, which aborts the process."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()

@@ -1,4 +1,4 @@
-"""Settings of the two solvers, and the random starts of the iterative one."""
+"""Settings of the paper's iterative solver (ADMM) and the random numbers that it starts from."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from llise.engine.jit import jit
-
-# Iteration counts of the authors' released code: weights, embedding, weights of new images.
 PUBLISHED_ITERATIONS = {
     "linear": (230, 60, 590),
     "rbf": (160, 110, 500),
     "sigmoid": (70, 200, 30),
     "poly": (150, 270, 500),
 }
+"""Iteration counts of the authors' released code by kernel: weights, embedding, weights of new images."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,13 @@ class ADMM:
     tol : float or None
         Stop when no primal residual and no change exceeds it; None runs the fixed counts.
     as_published : bool
-        Keep the paper's slips: a gradient of the embedding that is not symmetric, singular values set to n.
+        Keep the errors in the paper: a gradient of the embedding that is not symmetric, singular values set to n.
+
+    Examples
+    --------
+    >>> from llise import ADMM, LLISE
+    >>> LLISE(solver=ADMM(tol=1e-4), random_state=0).solver.tol
+    0.0001
     """
 
     rho: float | None = None
@@ -46,7 +50,23 @@ class ADMM:
     as_published: bool = False
 
     def resolved(self, kernel: object) -> ADMM:
-        """The settings with the paper's values for this kernel filled in."""
+        """Return the settings with the paper's values for a kernel filled in.
+
+        Parameters
+        ----------
+        kernel : str or callable
+            Name of the kernel; a callable takes the counts of ``"linear"``.
+
+        Returns
+        -------
+        ADMM
+
+        Examples
+        --------
+        >>> from llise import ADMM
+        >>> ADMM().resolved("rbf").max_iter
+        (160, 110, 500)
+        """
         linear = kernel == "linear"
         counts: tuple[int, ...] = PUBLISHED_ITERATIONS.get(
             kernel if isinstance(kernel, str) else "", PUBLISHED_ITERATIONS["linear"]
@@ -56,7 +76,8 @@ class ADMM:
         counts = tuple(self.max_iter) if self.max_iter is not None else counts
         if len(counts) != 3 or min(counts) < 1:
             raise ValueError(
-                f"max_iter must be three positive counts (weights, embedding, new images), got {self.max_iter!r}."
+                f"max_iter must be three positive counts (weights, embedding, new images), got {self.max_iter!r}; "
+                "use for example max_iter=(230, 60, 590)."
             )
         return replace(
             self,
@@ -67,9 +88,35 @@ class ADMM:
 
 
 def weight_start(seed: int, blocks: np.ndarray, m: int, k: int, *, new: bool = False) -> np.ndarray:
-    """w, xi, j (b, 3, m, k): uniform [0, 1) divided by their sum, drawn apart for every block.
+    """Return the start of the weights' iterations: uniform numbers divided by their sum, drawn for every block.
 
-    New images all start alike, so that an image's result does not depend on its company.
+    Parameters
+    ----------
+    seed : int
+    blocks : array (b,) of int
+        Positions of the blocks.
+    m : int
+        Number of images.
+    k : int
+        Number of neighbours.
+    new : bool, default False
+        Whether the images are new ones.  These all start alike, so that the result of an image does not depend on
+        the other images in the batch.
+
+    Returns
+    -------
+    array (b, 3, m, k)
+        w, xi and j.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.admm import weight_start
+    >>> start = weight_start(0, np.arange(2), m=5, k=3)
+    >>> start.shape
+    (2, 3, 5, 3)
+    >>> bool(np.allclose(start.sum(axis=-1), 1))
+    True
     """
     if new:
         return np.repeat(weight_start(seed + 1, blocks, 1, k), m, axis=2)
@@ -78,25 +125,52 @@ def weight_start(seed: int, blocks: np.ndarray, m: int, k: int, *, new: bool = F
 
 
 def embedding_start(seed: int, blocks: np.ndarray, n: int, p: int) -> np.ndarray:
-    """Y, V, J (b, 3, n, p): uniform [0, 1)."""
+    """Return the start of the embedding's iterations: uniform numbers in [0, 1), drawn for every block.
+
+    Parameters
+    ----------
+    seed : int
+    blocks : array (b,) of int
+        Positions of the blocks.
+    n : int
+        Number of training images.
+    p : int
+        Number of coordinates.
+
+    Returns
+    -------
+    array (b, 3, n, p)
+        Y, V and J.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.admm import embedding_start
+    >>> embedding_start(0, np.arange(2), n=5, p=4).shape
+    (2, 3, 5, 4)
+    """
     return _uniform(seed + 2, blocks, 3 * n * p).reshape(len(blocks), 3, n, p)
 
 
-@jit()
-def _uniform(seed, blocks, count):
-    """Numbers in [0, 1) that depend on the seed, the block's position and their place alone (SplitMix64)."""
-    out = np.empty((blocks.size, count))
-    for i in range(blocks.size):
-        # mixed first: unmixed, the streams of neighbouring seeds are one stream, a step apart
-        state = _mixed(_mixed(np.uint64(seed)) + np.uint64(blocks[i]))
-        for t in range(count):
-            state += np.uint64(0x9E3779B97F4A7C15)
-            out[i, t] = (_mixed(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-    return out
+def _uniform(seed: int, blocks: np.ndarray, count: int) -> np.ndarray:
+    """Numbers (b, count) in [0, 1) that depend only on the seed, the block's position and their own index.
+
+    This is SplitMix64, written out because a generator of NumPy (Philox has a counter, too) would draw other numbers
+    and so change every result of ``solver="admm"``.  All arithmetic is modulo 2**64.
+    """
+    steps = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    # the seed is mixed first: unmixed, the streams of successive seeds are one stream, shifted by a step
+    start = _mixed(_mixed(np.array([seed], np.uint64)) + blocks.astype(np.uint64))
+    numbers = _mixed(start[:, None] + steps)
+    numbers >>= np.uint64(11)
+    return numbers * 2.0**-53
 
 
-@jit()
-def _mixed(z):
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+def _mixed(z: np.ndarray) -> np.ndarray:
+    """The output function of SplitMix64, in place."""
+    z ^= z >> np.uint64(30)
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z

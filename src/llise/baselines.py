@@ -1,4 +1,4 @@
-"""LLE and kernel LLE of whole images, the baselines that the paper compares with: thin over scikit-learn."""
+"""LLE and kernel LLE of whole images, the baselines that the paper compares with, built on scikit-learn's LLE."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils.validation import check_is_fitted
 
-from llise.estimators import Learner, twins_of
+from llise.base import Learner
+from llise.duplicates import identical_training_image
 from llise.gram import Kernel, refuse_unnormalisable
 from llise.validation import as_images, grey_range
 
@@ -16,25 +17,42 @@ Array = Any
 
 
 class LLE(Learner):
-    r"""Locally linear embedding of whole images: the baseline of the paper, thin over scikit-learn's.
+    r"""Locally linear embedding of whole images, the baseline of the paper.
 
-    LLE sees images only through their inner products, so it runs on the exact finite features of the Gram matrix
-    (n values an image instead of h*w).  Coordinates have unit covariance, :math:`Y'Y = nI`, as in the paper.  A
-    new image is reconstructed by its training neighbours; one that equals a training image takes its place.
+    LLE uses images only through their inner products, so scikit-learn's LLE runs on the exact finite features of the
+    Gram matrix (n values per image instead of h*w).  Coordinates have unit covariance, :math:`Y'Y = nI`, as in the
+    paper.  A new image is reconstructed from its training neighbours; one that is identical to a training image gets
+    that image's coordinates.
 
     Parameters
     ----------
     n_components : int, default 4
+        Number p of coordinates; less than the number of images.
     n_neighbors : int, default 10
+        Number k of neighbours; at most n - 1 of n images are used (with a warning).
     image_shape : (int, int), optional
+        Height and width of images passed as rows (n, h*w).
     ridge : float, default 1e-3
         scikit-learn's ``reg``; at least 1e-6.
 
     Attributes
     ----------
     embedding_ : array (1, n, p)
-        One block, the whole image.
+        Coordinates; the whole image is one block.
     reconstruction_error_ : float
+        As scikit-learn's.
+    block_grid_ : (int, int)
+        (1, 1).
+    training_images_ : array (n, h, w)
+        The images passed to ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import LLE
+    >>> learner = LLE(2, n_neighbors=3).fit(np.random.default_rng(0).random((9, 4, 5)))
+    >>> learner.embedding_.shape
+    (1, 9, 2)
     """
 
     def __init__(self, n_components=4, *, n_neighbors=10, image_shape=None, ridge=1e-3):
@@ -43,38 +61,56 @@ class LLE(Learner):
         self.image_shape = image_shape
         self.ridge = ridge
 
-    block_size = 1  # whole images: any size will do
+    block_size = 1  # whole images: no size is too small
 
-    def _kernel(self) -> Kernel:
-        return Kernel("linear")
+    def embed(self, X):
+        """Coordinates of new images.
 
-    def _scale(self, images: Array) -> float:
-        return 1.0  # LLE does not depend on the scale of the grey values
+        Parameters
+        ----------
+        X : array (m, h, w) or (m, h*w)
+            Images of the size of the training images.
+
+        Returns
+        -------
+        array (1, m, p)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> images = np.random.default_rng(0).random((9, 4, 5))
+        >>> LLE(2, n_neighbors=3).fit(images).embed(images[:3]).shape
+        (1, 3, 2)
+        """
+        check_is_fitted(self, "embedding_")
+        images, _ = as_images(self, X, reset=False)
+        coordinates = self._lle_.transform(self._features_.of_new(images))
+        identical = identical_training_image(images, self.training_images_)
+        coordinates[identical >= 0] = self.embedding_[0, identical[identical >= 0]]
+        return coordinates[None].astype(_float_of(images), copy=False)
 
     def _fit(self, X) -> None:
         images, _ = as_images(self, X, reset=True)
         n = images.shape[0]
         k, p = self._counts(n)
-        self._scale_ = self._scale(images)
         self.training_images_ = images
-        self._features_ = _Features(self._kernel().resolved(images[0].size), images, self._scale_, p)
+        self._features_ = _Features(self._kernel().resolved(images[0].size), images, self._scale(images), p)
         lle = LocallyLinearEmbedding(n_neighbors=k, n_components=p, reg=self._ridge(), eigen_solver="dense")
         coordinates = lle.fit_transform(self._features_.training) * np.sqrt(n)
         self._lle_ = lle
-        self.embedding_: Array = _signed(coordinates)[None].astype(_float_of(images), copy=False)
+        self.embedding_ = _signed(coordinates)[None].astype(_float_of(images), copy=False)
         lle.embedding_ = self.embedding_[0]
         self.reconstruction_error_ = float(lle.reconstruction_error_)
         self.block_grid_ = (1, 1)
-        self.__dict__.pop("_map", None)
+        self._forget_map()
 
-    def embed(self, X):
-        """Coordinates (1, m, p) of new images."""
-        check_is_fitted(self, "embedding_")
-        images, _ = as_images(self, X, reset=False)
-        coordinates = self._lle_.transform(self._features_.of_new(images))
-        twins = twins_of(images, self.training_images_)
-        coordinates[twins >= 0] = self.embedding_[0, twins[twins >= 0]]
-        return coordinates[None].astype(_float_of(images), copy=False)
+    def _kernel(self) -> Kernel:
+        return Kernel("linear")
+
+    def _scale(self, images: Array) -> float:
+        """Factor by which grey values are multiplied; LLE does not depend on it."""
+        return 1.0
 
 
 class KernelLLE(LLE):
@@ -82,11 +118,21 @@ class KernelLLE(LLE):
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0
-        As in :class:`KernelLLISE`, between whole images scaled to [0, 1]; gamma None is 1/(h*w).
-    data_range : float, optional
-    n_components, n_neighbors, image_shape, ridge
+    n_components : int, default 4
         As in :class:`LLE`.
+    kernel, gamma, degree, coef0
+        As in :class:`KernelLLISE`, between whole images scaled to [0, 1]; ``gamma=None`` is 1/(h*w).
+    n_neighbors, image_shape, ridge
+        As in :class:`LLE`.
+    data_range : float, optional
+        As in :class:`LLISE`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import KernelLLE
+    >>> KernelLLE(2, kernel="poly", n_neighbors=3).fit_transform(np.random.default_rng(0).random((9, 4, 5))).shape
+    (9, 2)
     """
 
     def __init__(
@@ -118,11 +164,12 @@ class KernelLLE(LLE):
 
 
 class _Features:
-    """Exact finite features of a kernel on n whole images: K = F F', found by one eigen-decomposition of (n, n).
+    """Exact finite features F of a kernel on n whole images, K = F F', by one eigen-decomposition of K (n, n).
 
-    Directions of negative eigenvalues (indefinite kernels) are left out: the nearest positive semidefinite Gram
-    matrix.  A new image has one more feature, its distance from the training images' span.  Zeros fill up to
-    ``width`` features: scikit-learn's LLE wants no fewer of them than coordinates.
+    Directions of negative eigenvalues (indefinite kernels) are left out, which gives the nearest positive
+    semidefinite Gram matrix.  A new image has one more feature, its distance from the span of the training images.
+    Columns of zeros are appended up to ``width`` features, because scikit-learn's LLE needs at least as many features
+    as coordinates.
     """
 
     def __init__(self, kernel: Kernel, images: np.ndarray, scale: float, width: int) -> None:
@@ -134,24 +181,26 @@ class _Features:
         self.means = values.mean(axis=1)
         values = values - self.means[:, None] - self.means[None, :] + self.means.mean()
         spectrum, vectors = np.linalg.eigh(values)
-        kept = spectrum > 1e-13 * max(spectrum[-1], 0.0)
-        self.axes = vectors[:, kept] / np.sqrt(spectrum[kept])
-        self.spare = max(width - int(kept.sum()), 1)
-        self.training = np.hstack([vectors[:, kept] * np.sqrt(spectrum[kept]), np.zeros((len(values), self.spare))])
+        positive = spectrum > 1e-13 * max(spectrum[-1], 0.0)
+        self.axes = vectors[:, positive] / np.sqrt(spectrum[positive])
+        self.n_appended = max(width - int(positive.sum()), 1)
+        zeros = np.zeros((len(values), self.n_appended))
+        self.training = np.hstack([vectors[:, positive] * np.sqrt(spectrum[positive]), zeros])
 
     def of_new(self, images: np.ndarray) -> np.ndarray:
+        """Features of new images, in the columns of ``training``."""
         rows = images.reshape(images.shape[0], -1)
-        own = self._own(rows)
-        values = self._values(rows, self.rows) / self._normaliser(own, self.norms)
-        own = own / self._normaliser(own, own)[np.arange(len(own)), np.arange(len(own))]
+        norms = self._norms_of(rows)
+        values = self._values(rows, self.rows) / self._normaliser(norms, self.norms)
+        norms = norms / self._normaliser(norms, norms)[np.arange(len(norms)), np.arange(len(norms))]
         means = values.mean(axis=1)
         centred = values - means[:, None] - self.means[None, :] + self.means.mean()
-        inside = centred @ self.axes
-        outside = own - 2 * means + self.means.mean() - (inside**2).sum(axis=1)
-        none = np.zeros((len(rows), self.spare - 1))
-        return np.column_stack([inside, np.sqrt(np.maximum(outside, 0)), none])
+        in_span = centred @ self.axes
+        squared_distance = norms - 2 * means + self.means.mean() - (in_span**2).sum(axis=1)
+        zeros = np.zeros((len(rows), self.n_appended - 1))
+        return np.column_stack([in_span, np.sqrt(np.maximum(squared_distance, 0)), zeros])
 
-    def _own(self, rows: np.ndarray) -> np.ndarray:
+    def _norms_of(self, rows: np.ndarray) -> np.ndarray:
         """k(x, x) of each row."""
         if callable(self.kernel.name):
             return np.array([self._values(row[None], row[None])[0, 0] for row in rows])
@@ -159,12 +208,14 @@ class _Features:
         return self.kernel.of_products(squares, squares, squares)
 
     def _normaliser(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """What kernel values are divided by, from k(x, x) of both sides; ones for the linear kernel."""
         if self.kernel.is_linear:
             return np.ones((len(a), len(b)))
         refuse_unnormalisable(np.concatenate([a, b]), self.kernel)
         return np.sqrt(np.outer(a, b))
 
     def _values(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Kernel values (m, n) of rows x (m, q) and y (n, q)."""
         if callable(self.kernel.name):
             return self.kernel.of_blocks(x * self.scale, y * self.scale)
         squares = [_squared_norms(z) for z in (x, y)]
@@ -173,7 +224,7 @@ class _Features:
 
 
 def _inner_products(x: np.ndarray, y: np.ndarray, step: int = 65536) -> np.ndarray:
-    """x y' in float64, some columns at a time: the images are never held as floats all at once."""
+    """x y' in float64, some columns at a time, so that the images are never all in memory as floats."""
     total = np.zeros((len(x), len(y)))
     for start in range(0, x.shape[1], step):
         part = slice(start, start + step)
@@ -186,7 +237,7 @@ def _squared_norms(x: np.ndarray) -> np.ndarray:
 
 
 def _signed(coordinates: np.ndarray) -> np.ndarray:
-    """Eigenvectors have no sign of their own: skewed upwards, as the block embeddings are."""
+    """Coordinates with the sign chosen so that the third moment is positive, as for the block embeddings."""
     return coordinates * np.where((coordinates**3).sum(axis=0) < 0, -1.0, 1.0)
 
 

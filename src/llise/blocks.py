@@ -2,7 +2,8 @@
 
 An image (h, w) is cut into non-overlapping ``block_size`` x ``block_size`` blocks in row-major order; sides that
 are no multiples are padded by edge replication, and maps are cropped back.  Blocks are (b, n, q) with the block
-position first, so that every later step is one batched operation and a run of positions is a unit of work.
+position first, so that every later step is one batched operation.  A *chunk* is a run of block rows that are worked on
+together; a *batch* is the blocks inside a chunk that go through the steps together.
 """
 
 from __future__ import annotations
@@ -13,14 +14,30 @@ from typing import Any
 
 import numpy as np
 
-from llise.engine.backend import namespace, uses_numba
+from llise import engine
+from llise.engine.backend import namespace
 
 Array = Any
 
 
 @dataclass(frozen=True)
 class BlockGrid:
-    """How images of one shape are cut into blocks."""
+    """How images of one shape are cut into blocks.
+
+    Parameters
+    ----------
+    height, width : int
+        Of the images, in pixels.
+    block_height, block_width : int
+        Of a block, in pixels.
+
+    Examples
+    --------
+    >>> from llise.blocks import BlockGrid
+    >>> grid = BlockGrid.of_images((28, 20), 8)
+    >>> grid.rows, grid.cols, grid.n_blocks, grid.q
+    (4, 3, 12, 64)
+    """
 
     height: int
     width: int
@@ -29,7 +46,25 @@ class BlockGrid:
 
     @classmethod
     def of_images(cls, shape: tuple[int, int], block_size: int) -> BlockGrid:
-        """Square blocks on an image; an image smaller than one block is refused."""
+        """Return the grid of square blocks on an image; an image smaller than one block is refused.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Height and width of the images.
+        block_size : int
+            Side of a block.
+
+        Returns
+        -------
+        BlockGrid
+
+        Examples
+        --------
+        >>> from llise.blocks import BlockGrid
+        >>> BlockGrid.of_images((16, 16), 8).n_blocks
+        4
+        """
         height, width = shape
         if min(height, width) < block_size:
             raise ValueError(
@@ -40,7 +75,23 @@ class BlockGrid:
 
     @classmethod
     def of_rows(cls, q: int) -> BlockGrid:
-        """Rows without an image shape: each row is one block."""
+        """Return the grid of rows without an image shape: each row is one block.
+
+        Parameters
+        ----------
+        q : int
+            Values in a row.
+
+        Returns
+        -------
+        BlockGrid
+
+        Examples
+        --------
+        >>> from llise.blocks import BlockGrid
+        >>> BlockGrid.of_rows(30).n_blocks
+        1
+        """
         return cls(1, q, 1, q)
 
     @property
@@ -63,42 +114,98 @@ class BlockGrid:
         """Values in a block."""
         return self.block_height * self.block_width
 
-    def strips(self, n_blocks: int = 64) -> list[tuple[int, int]]:
-        """Whole block rows, together at least about ``n_blocks`` blocks: the chunks that are worked on apart."""
+    def chunks(self, n_blocks: int = 64) -> list[tuple[int, int]]:
+        """Split the block rows into chunks.
+
+        Parameters
+        ----------
+        n_blocks : int, default 64
+            About how many blocks a chunk has; at least one block row.
+
+        Returns
+        -------
+        list of tuple of int
+            First block row of each chunk, and the one after its last.
+
+        Examples
+        --------
+        >>> from llise.blocks import BlockGrid
+        >>> BlockGrid.of_images((40, 16), 8).chunks(4)
+        [(0, 2), (2, 4), (4, 5)]
+        """
         step = max(1, n_blocks // self.cols)
         return [(top, min(top + step, self.rows)) for top in range(0, self.rows, step)]
 
-    def slab(self, images: Array, strip: tuple[int, int]) -> Array:
-        """The pixels (n, rows, w) of the block rows ``strip``: a view, which a memory map reads on use."""
-        top, bottom = strip
+    def pixels(self, images: Array, chunk: tuple[int, int]) -> Array:
+        """Return the pixels of a chunk: a view, which a memory map reads on use.
+
+        Parameters
+        ----------
+        images : array (n, h, w)
+        chunk : tuple of int
+            One of :meth:`chunks`.
+
+        Returns
+        -------
+        array (n, rows, w)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.blocks import BlockGrid
+        >>> grid = BlockGrid.of_images((40, 16), 8)
+        >>> grid.pixels(np.zeros((3, 40, 16)), (2, 4)).shape
+        (3, 16, 16)
+        """
+        top, bottom = chunk
         return images[:, top * self.block_height : bottom * self.block_height, :]
 
     def cut(self, images: Array) -> Array:
-        """Blocks (b, n, q) of images (n, h, w), or of a slab of them; the dtype is kept."""
-        n, height, width = images.shape
+        """Cut images, or the pixels of a chunk, into blocks; the dtype is kept.
+
+        Parameters
+        ----------
+        images : array (n, h, w)
+
+        Returns
+        -------
+        array (b, n, q)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.blocks import BlockGrid
+        >>> images = np.arange(16).reshape(1, 4, 4)
+        >>> BlockGrid.of_images((4, 4), 2).cut(images)[0]
+        array([[0, 1, 4, 5]])
+        """
+        _, height, width = images.shape
         rows = -(-height // self.block_height)
         if uneven := rows * self.block_height - height:
             images = _edge_padded(images, uneven, axis=1)
         if uneven := self.cols * self.block_width - width:
             images = _edge_padded(images, uneven, axis=2)
-        if uses_numba(images):
-            return self._cut_runs(images, rows)
-        xp = namespace(images)
-        parts = xp.reshape(images, (n, rows, self.block_height, self.cols, self.block_width))
-        return xp.reshape(xp.permute_dims(parts, (1, 3, 0, 2, 4)), (rows * self.cols, n, self.q))
-
-    def _cut_runs(self, images: np.ndarray, rows: int) -> np.ndarray:
-        """The same for NumPy, a block's run of pixels moved as one item."""
-        n, dtype = len(images), images.dtype
-        run = np.dtype((np.void, self.block_width * dtype.itemsize))
-        if images.strides[-1] != dtype.itemsize:
-            images = np.ascontiguousarray(images)
-        parts = images.view(run).reshape(n, rows, self.block_height, self.cols)
-        blocks = np.ascontiguousarray(parts.transpose(1, 3, 0, 2))
-        return blocks.view(dtype).reshape(rows * self.cols, n, self.q)
+        return engine.of(images).cut(images, rows, self.cols, self.block_height, self.block_width)
 
     def join(self, blocks: Array) -> Array:
-        """Images (n, h, w) from blocks (b, n, q): the inverse of :meth:`cut`, padding cropped off."""
+        """Join blocks to images: the inverse of :meth:`cut`, with the padding cropped off.
+
+        Parameters
+        ----------
+        blocks : array (b, n, q)
+
+        Returns
+        -------
+        array (n, h, w)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.blocks import BlockGrid
+        >>> grid, images = BlockGrid.of_images((5, 7), 2), np.arange(70).reshape(2, 5, 7)
+        >>> np.array_equal(grid.join(grid.cut(images)), images)
+        True
+        """
         xp = namespace(blocks)
         n = blocks.shape[1]
         parts = xp.reshape(blocks, (self.rows, self.cols, n, self.block_height, self.block_width))
@@ -109,7 +216,23 @@ class BlockGrid:
         return whole[:, : self.height, : self.width]
 
     def spread(self, values: Array) -> np.ndarray:
-        """A map (h, w) that shows one value of each block (b,) on that block's pixels."""
+        """Return a map that shows one value of each block on that block's pixels.
+
+        Parameters
+        ----------
+        values : array (b,)
+
+        Returns
+        -------
+        numpy.ndarray (h, w)
+
+        Examples
+        --------
+        >>> from llise.blocks import BlockGrid
+        >>> BlockGrid.of_images((2, 3), 2).spread([5, 7])
+        array([[5, 5, 7],
+               [5, 5, 7]])
+        """
         grid = np.asarray(values).reshape(self.rows, self.cols)
         tall = np.repeat(grid, self.block_height, axis=0)
         return np.repeat(tall, self.block_width, axis=1)[: self.height, : self.width]
@@ -123,13 +246,22 @@ def _edge_padded(images: Array, extra: int, axis: int) -> Array:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks ready for inner products.
+    """Blocks ready for inner products; :func:`prepare` makes them.
 
-    ``values`` (b, n, q) are either grey values that are integers (in the narrowest float in which their inner
-    products are *exact*, so that duplicates tie exactly and flat blocks are exactly zero) or floats.  Centring
-    (math.md, eq. 4) is applied to inner products, :math:`x'y - s_x s_y / q`, with the sums ``sums`` (b, n); for
-    floats it is done beforehand and the sums are zero.  ``luminance`` (b, n) is the optional extra coordinate
-    (eq. 5), ``scale`` = 1 / data_range.
+    Centring (docs/math.md, eq. 4) is applied to inner products, :math:`x'y - s_x s_y / q`; for floats it is done
+    beforehand and the sums are zero.
+
+    Parameters
+    ----------
+    values : array (b, n, q)
+        Grey values: integers in the narrowest float type in which their inner products are *exact*, so that
+        duplicates tie exactly and flat blocks are exactly zero; or floats.
+    sums : array (b, n)
+        Sum of each block.
+    scale : float
+        1 / data_range.
+    luminance : array (b, n), optional
+        The additional luminance coordinate (eq. 5).
     """
 
     values: Array
@@ -138,17 +270,61 @@ class Blocks:
     luminance: Array | None = None
 
     def centre_products(self, products: Array, sums_a: Array, sums_b: Array) -> Array:
-        """Inner products of centred, scaled blocks from those of the blocks as they are."""
+        """Return inner products of centred, scaled blocks from those of the blocks as they are.
+
+        Parameters
+        ----------
+        products : array
+            x'y.
+        sums_a, sums_b : array
+            Sums of x and y, broadcast.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.blocks import prepare
+        >>> blocks, _ = prepare(np.array([[[0, 2, 4]]]), 1.0, centre=True)
+        >>> float(blocks.centre_products(20.0, 6.0, 6.0))  # (-2)**2 + 0 + 2**2
+        8.0
+        """
         q, factor = self.factors()
         return (q * products - sums_a * sums_b) * factor
 
-    def factors(self) -> tuple[float, float]:
-        """q and what (q x'y - s_x s_y) is multiplied by (eq. 6)."""
+    def factors(self) -> tuple[int, float]:
+        """Return q and the factor of (q x'y - s_x s_y) in inner products of centred blocks (eq. 6).
+
+        Returns
+        -------
+        tuple
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.blocks import prepare
+        >>> prepare(np.array([[[0, 2, 4, 8]]]), 1.0, centre=True)[0].factors()
+        (4, 0.25)
+        """
         q = self.values.shape[-1]
         return q, self.scale**2 / q
 
     def scaled(self) -> Array:
-        """The values scaled to [0, 1] as float64, for kernels given as a callable."""
+        """Return the values scaled to [0, 1] as float64, for kernels that are callables.
+
+        Returns
+        -------
+        array (b, n, q)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.blocks import prepare
+        >>> prepare(np.array([[[0, 2, 4, 8]]]), 8.0, centre=False)[0].scaled()
+        array([[[0.  , 0.25, 0.5 , 1.  ]]])
+        """
         xp = namespace(self.values)
         return xp.astype(self.values, xp.float64, copy=False) * self.scale
 
@@ -156,7 +332,7 @@ class Blocks:
 def prepare(
     raw: Array, data_range: float, *, centre: bool, luminance: float = 0.0, mean: Array | None = None
 ) -> tuple[Blocks, Array | None]:
-    """Blocks (b, n, q) of grey values made ready for inner products.
+    """Make blocks of grey values ready for inner products.
 
     Parameters
     ----------
@@ -168,19 +344,27 @@ def prepare(
     luminance : float
         The gain g of the luminance coordinate :math:`g\\sqrt q\\,(\\mu_x - \\bar\\mu)` (eq. 5); 0 is the paper.
     mean : array (b,), optional
-        :math:`\\bar\\mu`, the mean over the *training* images; None: these are the training images.
+        :math:`\\bar\\mu`, the mean over the *training* images; None if these are the training images.
 
     Returns
     -------
     blocks : Blocks
     mean : array (b,) or None
-        What to pass for new images.
+        The argument ``mean`` for new images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.blocks import prepare
+    >>> blocks, mean = prepare(np.uint8([[[0, 255], [255, 255]]]), 255.0, centre=True)
+    >>> blocks.sums
+    array([[255., 510.]])
     """
     xp = namespace(raw)
     q = raw.shape[-1]
     integer = not xp.isdtype(raw.dtype, "real floating")
     values = xp.astype(raw, _exact_dtype(raw, q) if integer else xp.float64, copy=False)
-    sums = _sums(values)
+    sums = engine.of(values).sums(values)
     level = sums * (1.0 / (q * data_range))
     if centre and not integer:
         values = values - (sums / q)[..., None]
@@ -191,15 +375,6 @@ def prepare(
     if mean is None:
         mean = xp.mean(level, axis=-1)
     return replace(blocks, luminance=luminance * math.sqrt(q) * (level - mean[:, None])), mean
-
-
-def _sums(values: Array) -> Array:
-    if uses_numba(values):
-        from llise.engine import numba_gram as _numba_gram
-
-        return _numba_gram.sums(np.ascontiguousarray(values))
-    xp = namespace(values)
-    return xp.astype(xp.sum(values, axis=-1), xp.float64, copy=False)  # exact in float32 as well: integers
 
 
 def _exact_dtype(raw: Array, q: int) -> Any:

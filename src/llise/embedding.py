@@ -1,4 +1,4 @@
-r"""Weights -> coordinates; new images by their weights; and a map of whole images.
+r"""Weights -> coordinates of the training images, and of new images by their weights.
 
 At each block (math.md, eq. 25), with S the weights as a sparse matrix,
 
@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from llise import engine
 from llise.admm import ADMM
-from llise.engine.backend import like, namespace, uses_numba
+from llise.engine.backend import namespace
 
 Array = Any
 TOLERANCE = 5e-7  # relative Riemannian gradient at which the exact solver stops
@@ -23,11 +24,20 @@ MAX_ITER = 400  # outer steps of the exact solver; 2 to 12 are usual, vanishing 
 
 @dataclass(frozen=True)
 class Embedding:
-    """Coordinates (b, n, p) and, for each block, how good they are.
+    """Coordinates and, for each block, how good they are.
 
-    ``objective``, ``stationarity`` (relative Riemannian gradient, eq. 36), ``n_iter`` (Hessian products, or ADMM
-    rounds) and ``violation`` (of the constraints) are (b,); ``history`` (b, steps, 2) is objective and
-    stationarity (exact) or violation (ADMM) by step, NaN where a block was done.
+    Attributes
+    ----------
+    coordinates : array (b, n, p)
+    objective : numpy.ndarray (b,)
+    stationarity : numpy.ndarray (b,)
+        Relative Riemannian gradient (eq. 36).
+    n_iter : numpy.ndarray (b,) of int
+        Hessian products, or rounds of ADMM.
+    violation : numpy.ndarray (b,)
+        Of the constraints.
+    history : numpy.ndarray (b, steps, 2)
+        Objective and stationarity (exact) or violation (ADMM) by step, NaN after a block's last step.
     """
 
     coordinates: Array
@@ -39,69 +49,134 @@ class Embedding:
 
 
 def exact_embedding(weights: Array, neighbors: Array, c: float, start: Array, *, history: int = 0) -> Embedding:
-    """Feasible and stationary coordinates: spectral start, then Riemannian Newton-CG (eq. 32-36).
+    """Return feasible and stationary coordinates: spectral start, then Riemannian Newton-CG (eq. 32-36).
 
-    ``start`` (b, n, p) seeds the subspace iteration for the p lowest eigenvectors of (I-S)'(I-S); taken from the
-    blocks' content it makes the result follow a permutation of the images.
+    Parameters
+    ----------
+    weights : array (b, n, k)
+    neighbors : array (b, n, k) of int
+    c : float
+        Constant of the SSIM distance.
+    start : array (b, n, p)
+        Start of the subspace iteration for the p lowest eigenvectors of (I-S)'(I-S).  Taken from the blocks' content
+        (:func:`content_start`) it makes the result follow a permutation of the images.
+    history : int, default 0
+        Steps of which objective and stationarity are recorded.
+
+    Returns
+    -------
+    Embedding
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.embedding import exact_embedding
+    >>> neighbors = np.array([[[1, 2], [0, 2], [1, 3], [2, 1]]])
+    >>> result = exact_embedding(np.full((1, 4, 2), 0.5), neighbors, 0.1, np.arange(4.0).reshape(1, 4, 1))
+    >>> result.coordinates.shape, bool(result.stationarity[0] < 1e-6)
+    ((1, 4, 1), True)
     """
     out, results, steps = _outputs(weights, start.shape[-1], history)
-    _engine(weights).exact_embedding(weights, neighbors, c, start, TOLERANCE, MAX_ITER, out, results, steps)
+    engine.of(weights).exact_embedding(weights, neighbors, c, start, TOLERANCE, MAX_ITER, out, results, steps)
     return _collect(out, results, steps)
 
 
 def admm_embedding(
     weights: Array, neighbors: Array, c: float, admm: ADMM, start: Array, *, history: int = 0
 ) -> Embedding:
-    """The paper's iterations from ``start`` (b, 3, n, p) = Y, V, J; the output is Y, feasible or not (eq. 37)."""
-    assert admm.max_iter is not None
+    """Return the coordinates of the paper's iterations, which need not satisfy the constraints (eq. 37).
+
+    Parameters
+    ----------
+    weights : array (b, n, k)
+    neighbors : array (b, n, k) of int
+    c : float
+        Constant of the SSIM distance.
+    admm : ADMM
+        Settings, resolved for the kernel.
+    start : array (b, 3, n, p)
+        Y, V and J.
+    history : int, default 0
+        Rounds of which objective and violation are recorded.
+
+    Returns
+    -------
+    Embedding
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.admm import ADMM, embedding_start
+    >>> from llise.embedding import admm_embedding
+    >>> neighbors = np.array([[[1, 2], [0, 2], [1, 3], [2, 1]]])
+    >>> settings, start = ADMM(max_iter=(5, 7, 5)).resolved("linear"), embedding_start(0, np.arange(1), n=4, p=1)
+    >>> admm_embedding(np.full((1, 4, 2), 0.5), neighbors, 0.1, settings, start).n_iter
+    array([7])
+    """
+    assert admm.max_iter is not None  # resolved
     out, results, steps = _outputs(weights, start.shape[-1], history)
     tol = -1.0 if admm.tol is None else admm.tol
     rho, eta = admm.rho_embedding, admm.eta_embedding
-    _engine(weights).admm_embedding(
+    engine.of(weights).admm_embedding(
         weights, neighbors, c, rho, eta, admm.max_iter[1], tol, admm.as_published, start, out, results, steps
     )
     return _collect(out, results, steps)
 
 
 def reconstruct(weights: Array, neighbors: Array, coordinates: Array) -> Array:
-    """Coordinates (b, m, p) of images from those of their training neighbours: sum_r w_r y_r (eq. 38)."""
-    if uses_numba(coordinates):
-        from llise.engine import numba_gram as _numba_gram
+    """Return the coordinates of images from those of their training neighbours (eq. 38).
 
-        return _numba_gram.combinations(weights, neighbors, coordinates)
-    xp = namespace(coordinates)
-    b, m, k = weights.shape
-    p = coordinates.shape[-1]
-    index = xp.reshape(neighbors, (b, m * k))[:, :, None]
-    taken = xp.take_along_axis(coordinates, xp.broadcast_to(index, (b, m * k, p)), axis=1)
-    return xp.sum(weights[..., None] * xp.reshape(taken, (b, m, k, p)), axis=2)
+    Parameters
+    ----------
+    weights : array (b, m, k)
+    neighbors : array (b, m, k) of int
+    coordinates : array (b, n, p)
+        Of the training images.
+
+    Returns
+    -------
+    array (b, m, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.embedding import reconstruct
+    >>> coordinates = np.array([[[0.0], [2.0], [10.0]]])
+    >>> reconstruct(np.array([[[0.5, 0.5]]]), np.array([[[0, 2]]]), coordinates)
+    array([[[5.]]])
+    """
+    return engine.of(coordinates).reconstruct(weights, neighbors, coordinates)
 
 
 def content_start(values: Array, p: int) -> Array:
-    """Start (b, n, p) that depends on each block's content alone: fixed random projections of the centred blocks."""
-    directions = _directions(values.shape[-1], p)
-    if uses_numba(values):
-        from llise.engine import numba_gram as _numba_gram
+    """Return a start that depends only on each block's content: fixed random projections of the centred blocks.
 
-        return _numba_gram.projections(np.ascontiguousarray(values), directions)
-    xp = namespace(values)
-    values = xp.astype(values, xp.float64, copy=False)
-    return xp.matmul(values - xp.mean(values, axis=-1)[..., None], xp.matrix_transpose(like(values, directions)))
+    Parameters
+    ----------
+    values : array (b, n, q)
+        Blocks.
+    p : int
+        Number of coordinates.
+
+    Returns
+    -------
+    array (b, n, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.embedding import content_start
+    >>> content_start(np.ones((1, 2, 9)), 3)  # flat blocks are zero once centred
+    array([[[0., 0., 0.],
+            [0., 0., 0.]]])
+    """
+    return engine.of(values).project_centred(values, _directions(values.shape[-1], p))
 
 
 @cache
 def _directions(q: int, p: int) -> np.ndarray:
     """p random directions (p, q), the same ones always."""
     return np.ascontiguousarray(np.random.default_rng(0).standard_normal((q, p)).T)
-
-
-def _engine(array: Array) -> Any:
-    """The file with this array's kernels; both have the same functions."""
-    if uses_numba(array):
-        from llise.engine import numba_embedding as engine
-    else:
-        from llise.engine import array_embedding as engine  # type: ignore[no-redef]
-    return engine
 
 
 def _outputs(weights: Array, p: int, history: int) -> tuple[Array, np.ndarray, np.ndarray]:

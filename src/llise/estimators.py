@@ -1,112 +1,25 @@
-"""LLISE and kernel LLISE as scikit-learn estimators: validate, call the steps, store."""
+"""LLISE and kernel LLISE as scikit-learn estimators."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from llise.admm import ADMM
+from llise.base import Learner, training_input, with_tuples
 from llise.blocks import BlockGrid
-from llise.engine.backend import blocks_at_once, namespace, to_numpy, uses_numba
+from llise.engine.backend import to_numpy
+from llise.execution import Execution
 from llise.gram import Kernel
-from llise.pipeline import Fitted, Settings, fit_chunk, gather, run_chunks, transform_chunk
+from llise.pipeline import Fitted, Settings
 from llise.validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
 from llise.weights import CONSTRAINTS, RIDGE
 
 Array = Any
-LEAST_RIDGE = 1e-6
-
-
-class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What all learners share: images in, rows of coordinates out, the map of whole images."""
-
-    def fit(self, X, y=None):
-        """Learn the manifold of images X (n, h, w), or rows (n, h*w); y is ignored."""
-        self._fit(X)
-        return self
-
-    def fit_transform(self, X, y=None):
-        """Learn the manifold and return the training images' coordinates (n, b*p)."""
-        self._fit(X)
-        return self._rows(self.embedding_)
-
-    def transform(self, X):
-        """Coordinates (n, b*p) of new images, each by linear reconstruction from its training neighbours."""
-        return self._rows(self.embed(X))
-
-    def image_map(self, X=None):
-        """Whole images in the plane: classical scaling of the squared distances summed over blocks.
-
-        Block embeddings are defined up to a rotation, distances are not, and the sum over blocks of squared
-        distances is the squared distance of the rows (n, b*p): scaling it to two dimensions is their PCA.
-
-        Parameters
-        ----------
-        X : images, optional
-            New images to place in the map of the training images; None gives the training images.
-        """
-        check_is_fitted(self, "embedding_")
-        return self.place(self.embedding_ if X is None else self.embed(X))
-
-    def place(self, coordinates):
-        """Positions (m, 2) in the map of whole images from the coordinates (b, m, p) of all their blocks."""
-        check_is_fitted(self, "embedding_")
-        if not hasattr(self, "_map"):
-            self._map = _principal_axes(to_numpy(self._rows(self.embedding_)))
-        centre, axes = self._map
-        return (to_numpy(self._rows(coordinates)) - centre) @ axes.T
-
-    def _ridge(self) -> float:
-        """Neighbours are duplicates or dependent as a rule: without a ridge their weights are not determined."""
-        return check_number("ridge", self.ridge, LEAST_RIDGE)
-
-    def _counts(self, n: int) -> tuple[int, int]:
-        """k and p for n images: at most n - 1 neighbours, with a warning, and fewer coordinates than images."""
-        p = check_integer("n_components", self.n_components, 1)
-        k = check_integer("n_neighbors", self.n_neighbors, 1)
-        if p >= n:
-            raise ValueError(
-                f"n_components={p} needs at least {p + 1} images for coordinates of zero mean and unit covariance, "
-                f"got n_samples={n}: use n_components={n - 1} or less."
-            )
-        if n <= k:
-            warnings.warn(
-                f"n_neighbors={k} needs more than n_samples={n} images; {n - 1} neighbours are used.", stacklevel=5
-            )
-        return min(k, n - 1), p
-
-    @property
-    def _n_features_out(self) -> int:
-        b, _, p = self.embedding_.shape
-        return b * p
-
-    def _rows(self, coordinates: Array) -> Array:
-        xp = namespace(coordinates)
-        b, n, p = coordinates.shape
-        return xp.reshape(xp.permute_dims(coordinates, (1, 0, 2)), (n, b * p))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def _principal_axes(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and first two principal axes of rows that are few and long, by their Gram matrix."""
-    centre = rows.mean(axis=0)
-    centred = rows - centre
-    values, vectors = np.linalg.eigh(centred @ centred.T)
-    first = slice(None, -min(2, *rows.shape) - 1, -1)
-    axes = vectors[:, first].T @ centred / np.sqrt(np.maximum(values[first, None], 1e-12))
-    signs = np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
-    return centre, axes * signs  # a sign is arbitrary: the largest entry is positive
 
 
 class LLISE(Learner):
@@ -120,52 +33,70 @@ class LLISE(Learner):
     Parameters
     ----------
     n_components : int, default 4
-        p, coordinates of a block; below the number of images.
+        Number p of coordinates of a block; less than the number of images.
     n_neighbors : int, default 10
-        k; with n images, at most n - 1 are taken (with a warning).
+        Number k of neighbours; at most n - 1 of n images are used (with a warning).
     block_size : int, default 8
-        Side of a block; image sides that are no multiple are padded by edge replication.
+        Side of a block in pixels.  Images whose sides are no multiple of it are padded by repeating the edge.
     image_shape : (int, int), optional
-        Height and width of images given as rows (n, h*w).  Rows without it are one block each.
+        Height and width of images passed as rows (n, h*w).  Without it, each row is one block.
     constraint : {"sphere", "affine"}, default "sphere"
-        Weights of unit norm (the paper) or of unit sum (LLE's).
+        Weights of unit norm (the paper) or of unit sum (as in LLE).
     solver : {"exact", "admm"} or ADMM, default "exact"
-        Globally optimal weights and a stationary embedding, or the paper's iterations.
+        "exact" finds globally optimal weights and a stationary embedding, "admm" runs the paper's iterations.
     as_published : bool, default False
-        With ``solver="admm"``: follow the paper to the letter, its slips included.
+        With ``solver="admm"``: follow the paper exactly, including its errors.
     luminance : float, default 0.0
-        Gain of the coordinate that lets LLISE see a block's luminance; 0 is the paper, 0.5 serves recognition.
+        Gain of an additional coordinate, the mean of a block.  0 is the paper, which ignores it; 0.5 is good for
+        recognition.
     ridge : float, default 1e-2
-        Regularisation of the affine weights, against the trace of the local Gram matrix; at least 1e-6.
+        Regularisation of the affine weights, relative to the trace of the local Gram matrix; at least 1e-6.
     data_range : float, optional
-        l: grey values lie in [0, l].  None infers it for uint8, uint16 and floats in [0, 1].
+        Grey values lie in [0, data_range].  None infers it for uint8, uint16 and floats in [0, 1].
     store_weights : bool, default True
-        Whether ``weights_`` and ``neighbors_`` are kept.
+        Whether to store ``weights_`` and ``neighbors_``.
     device : str, optional
-        "cuda" or another torch device to work on (extra ``gpu``); None works where the input lies.
+        Torch device to work on, such as "cuda" (needs the extra ``gpu``); None works where the images are.
     random_state : int, RandomState or None
-        Starts of the iterative solver; the exact one is deterministic.
+        Seed for the starting points of the ADMM solver; the exact solver is deterministic.
     n_jobs : int, optional
         Chunks worked on at once, as in joblib; results do not depend on it.
     verbose : int, default 0
-        Above 0: a progress bar on a terminal.
+        Above 0: show a progress bar on a terminal.
 
     Attributes
     ----------
     embedding_ : array (b, n, p)
+        Coordinates of the training images at each block.
     weights_ : float32 array (b, n, k)
+        Weights of the neighbours; None with ``store_weights=False``.
     neighbors_ : uint8 (up to 256 images) or int32 array (b, n, k)
-    block_grid_ : (rows, cols)
+        Indices of the neighbours; None with ``store_weights=False``.
+    block_grid_ : (int, int)
+        Rows and columns of blocks.
     reconstruction_error_, embedding_error_ : float
         The two objectives, summed over images and blocks.
     constraint_violation_, stationarity_ : float
-        The worst block's deviation from the constraints and relative Riemannian gradient (eq. 36).
+        Largest deviation of a block from the constraints, and largest relative Riemannian gradient (eq. 36).
     n_iter_ : int
-        The most Hessian products (exact) or rounds (ADMM) that a block took.
+        Largest number of Hessian products (exact) or iterations (ADMM) of a block.
     blocks_ : Fitted
-        All of this block by block.
+        All results block by block.
     data_range_ : float
+        The range of grey values that was used.
     training_images_ : array (n, h, w)
+        The images passed to ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import LLISE
+    >>> images = np.random.default_rng(0).random((9, 8, 16))
+    >>> learner = LLISE(2, n_neighbors=3).fit(images)
+    >>> learner.embedding_.shape, learner.block_grid_
+    ((2, 9, 2), (1, 2))
+    >>> learner.transform(images[:4]).shape
+    (4, 4)
     """
 
     def __init__(
@@ -203,55 +134,125 @@ class LLISE(Learner):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _kernel(self) -> Kernel:
-        return Kernel("linear")
+    def embed(self, X, *, return_error=False):
+        """Coordinates of new images, block by block.
+
+        Parameters
+        ----------
+        X : array (m, h, w) or (m, h*w)
+            Images of the size of the training images.
+        return_error : bool, default False
+            Whether to return the reconstruction errors as well.
+
+        Returns
+        -------
+        coordinates : array (b, m, p)
+        errors : array (b, m)
+            Objective of each block's weights (docs/math.md, eq. 13); only with ``return_error=True``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLISE
+        >>> images = np.random.default_rng(0).random((9, 8, 16))
+        >>> coordinates, errors = LLISE(2, n_neighbors=3).fit(images).embed(images[:1], return_error=True)
+        >>> coordinates.shape, errors.shape
+        ((2, 1, 2), (2, 1))
+        """
+        check_is_fitted(self, "embedding_")
+        images, grid = as_images(self, X, reset=False)
+        check_range(images, self.data_range_, rows=self.image_shape_ is None)
+        execution = self._execution("transform")
+        result = execution.embed(images, self.training_images_, grid, self.blocks_, self._fitted_settings)
+        return result if return_error else result[0]
+
+    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and settings from which :meth:`from_state` restores the fitted learner.
+
+        The weights and the neighbours are left out, as with ``store_weights=False``: new images do not need them, and
+        the state stays little larger than the training images.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            The training images and the arrays of ``blocks_``.
+        settings : dict
+            Parameters, data range, seed, and whether the measurements of the fit are in ``arrays``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLISE
+        >>> images = np.random.default_rng(0).random((9, 8, 8))
+        >>> arrays, settings = LLISE(2, n_neighbors=3).fit(images).to_state()
+        >>> arrays["coordinates"].shape, settings["data_range"]
+        ((1, 9, 2), 1.0)
+        """
+        arrays, settings = super().to_state()
+        needed = replace(self.blocks_, weights=None, neighbors=None)
+        arrays |= {name: to_numpy(value) for name, value in vars(needed).items() if value is not None}
+        measured = self.blocks_.objective is not None
+        fitted = {"data_range": self.data_range_, "seed": self._fitted_settings.seed, "measured": measured}
+        return arrays, settings | fitted
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
+        """Restore a fitted learner without fitting it again.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+            As :meth:`to_state` returned them.
+        settings : dict
+            As :meth:`to_state` returned them, or the same after a way through JSON.  With ``measured=False`` the
+            measurements of the fit (errors, stationarity, iterations) may be missing.
+
+        Returns
+        -------
+        LLISE
+            The fitted learner; ``weights_`` and ``neighbors_`` are None.
+
+        Raises
+        ------
+        KeyError, ValueError
+            Something is missing or does not belong together.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLISE
+        >>> learner = LLISE(2, n_neighbors=3).fit(np.random.default_rng(0).random((9, 8, 8)))
+        >>> restored = LLISE.from_state(*learner.to_state())
+        >>> bool((restored.embedding_ == learner.embedding_).all())
+        True
+        """
+        parameters = with_tuples(settings["parameters"])
+        if isinstance(parameters["solver"], dict):
+            parameters["solver"] = ADMM(**with_tuples(parameters["solver"]))
+        learner = cls(**parameters)
+        images, grid = as_images(learner, training_input(arrays, settings), reset=True)
+        learner.data_range_ = grey_range(images, settings["data_range"], rows=learner.image_shape_ is None)
+        fit_settings = replace(learner._settings(images, grid), seed=int(settings["seed"]))
+        fitted = _checked_blocks(arrays, grid.n_blocks, len(images), fit_settings, settings.get("measured", True))
+        learner._store(fitted, images, grid, fit_settings)
+        return learner
 
     def _fit(self, X) -> None:
         images, grid = as_images(self, X, reset=True)
         self.data_range_ = grey_range(images, self.data_range, rows=self.image_shape_ is None)
         settings = self._settings(images, grid)
-        worked_on = self._on_device(images)
-        strips = self._strips(worked_on, grid, 64)
-        tasks = (
-            (grid.slab(worked_on, strip), grid, strip[0] * grid.cols, settings, self.store_weights) for strip in strips
-        )
-        parts = run_chunks(fit_chunk, tasks, len(strips), self._jobs(worked_on), self._progress("fit"))
-        fitted = gather((self._as_input(vars(part), images) for part in parts), grid.n_blocks)
-        self._keep(Fitted(**fitted), images, grid, settings)
+        fitted = self._execution("fit").fit(images, grid, settings, self.store_weights)
+        self._store(fitted, images, grid, settings)
 
-    def embed(self, X, *, return_error=False):
-        """Coordinates (b, m, p) of new images; with ``return_error`` also their reconstruction errors (b, m)."""
-        check_is_fitted(self, "embedding_")
-        images, grid = as_images(self, X, reset=False)
-        check_range(images, self.data_range_, rows=self.image_shape_ is None)
-        twins = twins_of(images, self.training_images_)
-        worked_on = self._on_device(images)
-        strips = self._strips(worked_on, grid, 256)
+    def _execution(self, verb: str) -> Execution:
+        progress = f"{type(self).__name__} {verb}" if self.verbose else None
+        return Execution(self.device, self.n_jobs, progress)
 
-        needed = replace(self.blocks_, weights=None, neighbors=None)  # the largest arrays stay at home
-
-        def tasks():
-            for strip in strips:
-                part = slice(strip[0] * grid.cols, strip[1] * grid.cols)
-                slab = self._on_device(grid.slab(self.training_images_, strip))
-                fitted = needed[part].apply(self._on_device)
-                yield (grid.slab(worked_on, strip), slab, twins, grid, part.start, fitted, self._fitted_settings)
-
-        jobs, progress = self._jobs(worked_on), self._progress("transform")
-        parts = run_chunks(transform_chunk, tasks(), len(strips), jobs, progress)
-        named = (self._as_input({"coordinates": y, "error": f}, images) for y, f in parts)
-        placed = gather(named, grid.n_blocks)
-        return (placed["coordinates"], placed["error"]) if return_error else placed["coordinates"]
-
-    def _on_device(self, array: Array) -> Array:
-        """NumPy arrays go to the torch device that was asked for; torch tensors stay where they are."""
-        if self.device is None or not uses_numba(array):
-            return array
-        import torch
-
-        return torch.as_tensor(np.ascontiguousarray(array), device=self.device)
+    def _kernel(self) -> Kernel:
+        return Kernel("linear")
 
     def _settings(self, images: Array, grid: BlockGrid) -> Settings:
+        """The checked parameters as the pipeline takes them."""
         n, q = images.shape[0], grid.q
         k, p = self._counts(n)
         check_choice("constraint", self.constraint, CONSTRAINTS)
@@ -260,8 +261,8 @@ class LLISE(Learner):
         luminance = check_number("luminance", self.luminance)
         if luminance and not kernel.is_linear:
             raise ValueError(
-                f"luminance={luminance:g} goes with the linear kernel only: {kernel.name!r} sees the blocks with "
-                "their luminance anyway. Use luminance=0."
+                f"luminance={luminance:g} goes with the linear kernel only: the kernel {kernel.name!r} takes the "
+                "luminance of blocks into account anyway. Use luminance=0."
             )
         if q < 2:
             raise ValueError(f"X has n_features={q}: a block needs at least 2 values for its SSIM.")
@@ -276,15 +277,18 @@ class LLISE(Learner):
             chosen = ADMM()
         else:
             if self.as_published:
-                raise ValueError("as_published=True goes with solver='admm': the exact solver has no slips to keep.")
+                raise ValueError(
+                    "as_published=True goes with solver='admm': the exact solver does not repeat the paper's errors."
+                )
             return None
         return replace(chosen, as_published=chosen.as_published or bool(self.as_published)).resolved(kernel.name)
 
-    def _keep(self, fitted: Fitted, images: Array, grid: BlockGrid, settings: Settings) -> None:
+    def _store(self, fitted: Fitted, images: Array, grid: BlockGrid, settings: Settings) -> None:
+        """Set the fitted attributes."""
         self.blocks_, self._fitted_settings, self.training_images_ = fitted, settings, images
         self.embedding_, self.weights_, self.neighbors_ = fitted.coordinates, fitted.weights, fitted.neighbors
         self.block_grid_ = (grid.rows, grid.cols)
-        self.__dict__.pop("_map", None)
+        self._forget_map()
         if fitted.objective is not None:
             self.reconstruction_error_ = float(fitted.reconstruction_error.sum())
             self.embedding_error_ = float(fitted.objective.sum())
@@ -292,72 +296,37 @@ class LLISE(Learner):
             self.stationarity_ = float(fitted.stationarity.max())
             self.n_iter_ = int(fitted.n_iter.max())
 
-    def _resume(self, X, kept: dict[str, np.ndarray], data_range: float, seed: int = 0, measured: bool = True) -> LLISE:
-        """As fitted on X before, from what was kept of ``blocks_``; checked, as compiled code trusts shapes.
-
-        Coordinates and the statistics that new images need must be there, and measurements of the fit where
-        ``measured``.
-        """
-        images, grid = as_images(self, X, reset=True)
-        self.data_range_ = grey_range(images, data_range, rows=self.image_shape_ is None)
-        settings = replace(self._settings(images, grid), seed=seed)
-        b, n = grid.n_blocks, len(images)
-        expected: dict[str, tuple[int, ...]] = {"coordinates": (b, n, settings.n_components)}
-        if not settings.kernel.is_linear:
-            expected |= {"norms": (b, n), "means": (b, n), "grand": (b,)}
-        if settings.luminance:
-            expected["level"] = (b,)
-        for name in expected:
-            if not np.isfinite(kept[name]).all():
-                raise ValueError(f"{name} has NaN or infinity")
-        if measured:
-            names = ("reconstruction_error", "objective", "stationarity", "n_iter", "violation")
-            expected |= dict.fromkeys(names, (b,)) | {"history": (b, *kept["history"].shape[1:])}
-        for name, shape in expected.items():
-            if kept[name].shape != shape:
-                raise ValueError(f"{name} has shape {kept[name].shape}, expected {shape}")
-        parts: dict[str, Any] = dict.fromkeys(part.name for part in fields(Fitted))
-        self._keep(Fitted(**parts | {name: kept[name] for name in expected}), images, grid, settings)
-        return self
-
-    def _as_input(self, part: dict[str, Array], images: Array) -> dict[str, Array]:
-        """A chunk's results where the images are; coordinates are float32 for float32 images, else float64."""
-        if uses_numba(images):
-            part = {name: None if v is None else to_numpy(v) for name, v in part.items()}
-        if str(images.dtype).endswith("float32"):
-            xp = namespace(part["coordinates"])
-            part["coordinates"] = xp.astype(part["coordinates"], xp.float32, copy=False)
-        return part
-
-    def _strips(self, images: Array, grid: BlockGrid, on_cpu: int) -> list[tuple[int, int]]:
-        """The chunks: about ``on_cpu`` blocks each on a CPU, on a GPU as many as its memory holds."""
-        n, k = images.shape[0], min(self.n_neighbors, images.shape[0])
-        # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once in the array engine
-        return grid.strips(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2), on_cpu))
-
-    def _jobs(self, images: Array) -> int | None:
-        return self.n_jobs if uses_numba(images) else 1
-
-    def _progress(self, what: str) -> str | None:
-        return f"{type(self).__name__} {what}" if self.verbose else None
-
 
 class KernelLLISE(LLISE):
     r"""Kernel LLISE: neighbours and weights in the feature space of a kernel, the embedding as in LLISE.
 
     The kernel is normalised, :math:`k(x,y)/\sqrt{k(x,x)k(y,y)}`, and double-centred; new images are centred with
-    the training images' statistics (docs/math.md, eq. 9-11).  ``kernel="linear"`` is LLISE itself.
+    the training images' statistics (docs/math.md, eq. 9-11).  ``kernel="linear"`` is the same as LLISE.
 
     Parameters
     ----------
+    n_components : int, default 4
+        As in :class:`LLISE`.
     kernel : {"linear", "poly", "rbf", "sigmoid"} or callable, default "rbf"
         A callable takes blocks (m, q) and (n, q), scaled to [0, 1], and returns (m, n).
     gamma : float, optional
-        None is 1/q.
+        Factor in the kernel; None is 1/q, with q the number of pixels of a block.
     degree : int, default 3
+        Degree of the polynomial kernel.
     coef0 : float, default 1
-    n_components, **others
+        Constant of the polynomial and the sigmoid kernel.
+    n_neighbors, block_size, image_shape, constraint, solver, as_published, luminance, ridge
         As in :class:`LLISE`.
+    data_range, store_weights, device, random_state, n_jobs, verbose
+        As in :class:`LLISE`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import KernelLLISE
+    >>> images = np.random.default_rng(0).random((9, 8, 8))
+    >>> KernelLLISE(2, kernel="poly", n_neighbors=3).fit_transform(images).shape
+    (9, 2)
     """
 
     def __init__(
@@ -409,13 +378,21 @@ class KernelLLISE(LLISE):
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
 
 
-def twins_of(images: Array, training: Array) -> np.ndarray:
-    """For each new image the first training image that equals it everywhere, or -1."""
-    new, old = (part.reshape((part.shape[0], -1)) for part in (images, training))
-    some = np.linspace(0, new.shape[1] - 1, 64).astype(int)
-    alike = (to_numpy(new[:, some])[:, None, :] == to_numpy(old[:, some])[None, :, :]).all(axis=-1)
-    twins = np.full(new.shape[0], -1)
-    for j, r in np.argwhere(alike):
-        if twins[j] < 0 and np.array_equal(to_numpy(new[int(j)]), to_numpy(old[int(r)])):
-            twins[j] = r
-    return twins
+def _checked_blocks(arrays: dict[str, np.ndarray], b: int, n: int, settings: Settings, measured: bool) -> Fitted:
+    """The results of a saved fit, their shapes checked, because compiled code trusts shapes."""
+    expected: dict[str, tuple[int, ...]] = {"coordinates": (b, n, settings.n_components)}
+    if not settings.kernel.is_linear:
+        expected |= {"norms": (b, n), "means": (b, n), "grand": (b,)}
+    if settings.luminance:
+        expected["level"] = (b,)
+    for name in expected:
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} has NaN or infinity")
+    if measured:
+        names = ("reconstruction_error", "objective", "stationarity", "n_iter", "violation")
+        expected |= dict.fromkeys(names, (b,)) | {"history": (b, *arrays["history"].shape[1:])}
+    for name, shape in expected.items():
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
+    absent: dict[str, Any] = dict.fromkeys(field.name for field in fields(Fitted))
+    return Fitted(**absent | {name: arrays[name] for name in expected})

@@ -1,6 +1,6 @@
-"""Images from files and arrays, always as 8-bit grey: converted by a stated rule or refused, never guessed.
+"""Reading images from files and arrays as 8-bit grey.
 
-The rules:
+An image is converted by one of these rules, or refused with an error:
 
 ===================================  =====================================================================
 8-bit grey                           as it is
@@ -10,7 +10,7 @@ alpha                                dropped where every pixel is opaque, refuse
 16-bit grey                          v / 257, rounded (0..65535 onto 0..255)
 16-bit colour, float, CMYK, Lab      refused
 several pictures in a file           refused
-EXIF orientation                     applied, so that the image is judged as viewers show it
+EXIF orientation                     applied, so that the image is upright as in image viewers
 ===================================  =====================================================================
 """
 
@@ -29,19 +29,22 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")
-"""Formats whose bit depth is known after opening, so that nothing is cut to 8 bits unseen."""
+"""Formats whose bit depth can be found out, so that no image is reduced to 8 bits without notice."""
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif", ".pgm", ".ppm")
-"""Names that count as images in a folder."""
+"""Suffixes of the files that are read from a folder."""
 
 TIFF_DEFAULTS = ((258, 1), (262, 1), (339, 1))
-"""Tags BitsPerSample, PhotometricInterpretation, SampleFormat, and what holds where they are missing."""
+"""Numbers of the tags BitsPerSample, PhotometricInterpretation and SampleFormat, with their default values."""
 
 SAVE_AS_GREY = "save it as 8-bit grey PNG"
 
 
 class ImageError(ValueError):
-    """An image cannot be used; the message names it and says what to do."""
+    """An image cannot be used.
+
+    The message names the image and says what to do.
+    """
 
 
 def read_image(path: str | os.PathLike[str]) -> np.ndarray:
@@ -59,7 +62,16 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     Raises
     ------
     ImageError
-        The file is missing, damaged, no image, or of a kind that the rules refuse.
+        The file is missing, damaged, not an image, or of a kind that the rules refuse.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Image.new("L", (4, 2), color=7).save(f"{folder}/grey.png")
+    ...     read_image(f"{folder}/grey.png").tolist()
+    [[7, 7, 7, 7], [7, 7, 7, 7]]
     """
     _check_file(Path(path))
     from PIL import Image
@@ -87,7 +99,7 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def _check_file(path: Path) -> None:
-    """Refuse what is not a file with something in it."""
+    """Refuse what is missing, empty, unreadable or not an ordinary file."""
     try:
         if path.is_dir():
             raise ImageError(f"{path}: is a folder; name an image file")
@@ -107,10 +119,10 @@ def _check_file(path: Path) -> None:
 
 
 def _check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
-    """Refuse, before any pixel is decoded, what would lose information."""
+    """Refuse an opened file, before its pixels are decoded, whose conversion would lose information."""
     frames = getattr(picture, "n_frames", 1)
     if frames > 1:
-        raise ImageError(f"{path}: holds {frames} pictures; save the one to be judged as a file of its own")
+        raise ImageError(f"{path}: holds {frames} pictures; save the one that you want to use as a separate file")
     if picture.mode in ("CMYK", "LAB", "HSV", "F", "YCbCr"):
         name = {"F": "floating point"}.get(picture.mode, picture.mode)
         raise ImageError(f"{path}: {name} pixels have no agreed grey value; {SAVE_AS_GREY}")
@@ -122,7 +134,7 @@ def _check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
 
 
 def _bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
-    """Bits per channel as stored in the file, which Pillow's mode does not tell."""
+    """Bits per channel as stored in the file; Pillow's mode does not contain it."""
     if picture.format == "TIFF":
         return _tiff_depth(picture.tag_v2)  # type: ignore[attr-defined]
     with open(path, "rb") as file:
@@ -136,14 +148,14 @@ def _bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
 
 
 def _tiff_depth(tags: Mapping[int, Any]) -> int:
-    """Bits per sample; 32 for the 16-bit kinds that Pillow reads as if they were plain."""
+    """Bits per sample; 32 for signed and inverted 16-bit images, which Pillow reads as if they were neither."""
     bits, photometric, sample_format = (np.ravel(tags.get(tag, default)) for tag, default in TIFF_DEFAULTS)
     white_is_zero, signed = photometric[0] == 0, sample_format.max() != 1
     return 32 if bits.max() > 8 and (white_is_zero or signed) else int(bits.max())
 
 
 def _grey(picture: Image, path: object) -> np.ndarray:
-    """Pixels of an opened picture as 8-bit grey, upright."""
+    """Pixels of an opened picture as 8-bit grey, with the EXIF orientation applied."""
     from PIL import ImageOps
 
     picture = ImageOps.exif_transpose(picture)
@@ -154,7 +166,7 @@ def _grey(picture: Image, path: object) -> np.ndarray:
         _check_opaque(np.asarray(picture.getchannel("A")), path)
     if picture.mode not in ("1", "L"):
         picture = picture.convert("RGB")
-    # A copy, because the array that Pillow lends is read-only.
+    # A copy, because the array that Pillow returns is read-only.
     return np.array(picture.convert("L"))
 
 
@@ -164,24 +176,30 @@ def _check_opaque(alpha: np.ndarray, name: object) -> None:
 
 
 def as_uint8(image: np.ndarray, name: str = "image") -> np.ndarray:
-    """Turn an array into an 8-bit grey image by the same rules as files.
+    """Convert an array to an 8-bit grey image by the same rules as files.
 
     Parameters
     ----------
     image : array of shape (h, w), (h, w, 3) or (h, w, 4)
         ``uint8`` in 0..255, ``uint16`` in 0..65535, ``bool``, or floats in [0, 1].
     name : str
-        What errors call the image.
+        Name of the image in error messages.
 
     Returns
     -------
     ndarray of uint8, shape (h, w)
-        The array itself where nothing had to be changed.
+        The array itself where nothing has to be changed.
 
     Raises
     ------
     ImageError
-        Another shape or dtype, floats outside [0, 1], NaN, or transparent pixels.
+        The shape or dtype is another one, floats lie outside [0, 1] or are NaN, or pixels are transparent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_uint8(np.array([[0.0, 0.5, 1.0]])).tolist()
+    [[0, 128, 255]]
     """
     image = np.asarray(image)
     if not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (3, 4))) or image.size == 0:
@@ -197,7 +215,7 @@ def as_uint8(image: np.ndarray, name: str = "image") -> np.ndarray:
 
 
 def _to_8_bits(image: np.ndarray, name: str) -> np.ndarray:
-    """Scale by dtype: the range of an integer type, or [0, 1]."""
+    """Values scaled from the range of an integer type, or from [0, 1], to 0..255."""
     if image.dtype == np.uint8:
         return image
     if image.dtype == np.uint16:
@@ -216,15 +234,34 @@ def _to_8_bits(image: np.ndarray, name: str) -> np.ndarray:
 
 
 def image_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """List image files: files as given, folders as all images in them by name.
+    """List image files, with each folder replaced by the images in it.
 
-    Hidden files and subfolders are left out. A file that was named is kept even where it is missing or
-    no image: reading it says so.
+    Hidden files and subfolders of a folder are left out.  A path that is not a folder is returned even if there is no
+    such file or it is not an image; :func:`read_image` then raises the error.
+
+    Parameters
+    ----------
+    paths : iterable of str or path
+        Files and folders.
+
+    Returns
+    -------
+    list of Path
+        In the order of ``paths``; the images of a folder sorted by name.
 
     Raises
     ------
     ImageError
         A folder has no images or cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.png", "a.jpg", "notes.txt"):
+    ...         (Path(folder) / name).touch()
+    ...     [path.name for path in image_files([folder, "c.bmp"])]
+    ['a.jpg', 'b.png', 'c.bmp']
     """
     files: list[Path] = []
     for path in map(Path, paths):
@@ -235,20 +272,37 @@ def image_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
             entries = sorted(path.iterdir())
         except OSError as error:
             raise ImageError(f"{path}: folder cannot be read ({error.strerror}); check permissions") from None
-        found = [p for p in entries if p.suffix.lower() in SUFFIXES and not p.name.startswith(".") and p.is_file()]
-        if not found:
+        images = [p for p in entries if p.suffix.lower() in SUFFIXES and not p.name.startswith(".") and p.is_file()]
+        if not images:
             raise ImageError(f"{path}: folder without images; expected files named {', '.join(SUFFIXES)}")
-        files += found
+        files += images
     return files
 
 
 def check_same_size(reference: np.ndarray, image: np.ndarray, name: str = "image") -> None:
-    """Refuse an image whose size differs from the reference's.
+    """Refuse an image whose size differs from that of the reference; images are never resized.
+
+    Parameters
+    ----------
+    reference : ndarray (h, w)
+        The reference image.
+    image : ndarray (h, w)
+        The image to check.
+    name : str
+        Name of the image in the error message.
 
     Raises
     ------
     ImageError
-        Naming both sizes; nothing is ever resized silently.
+        The sizes differ; the message has both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_same_size(np.zeros((8, 8)), np.zeros((8, 9)), "copy.png")
+    Traceback (most recent call last):
+    llise.images.ImageError: copy.png: 9 x 8 pixels, but the reference has 8 x 8; crop or resize one of them so that \
+pixels correspond
     """
     if image.shape != reference.shape:
         raise ImageError(
@@ -258,12 +312,28 @@ def check_same_size(reference: np.ndarray, image: np.ndarray, name: str = "image
 
 
 def check_reference(reference: np.ndarray, block_size: int = 8, name: str = "reference") -> None:
-    """Refuse a reference that has no structure to compare: smaller than a block, or constant.
+    """Refuse a reference that has no structure to compare with: smaller than a block, or constant.
+
+    Parameters
+    ----------
+    reference : ndarray (h, w)
+        The reference image.
+    block_size : int
+        Side of a block.
+    name : str
+        Name of the image in the error message.
 
     Raises
     ------
     ImageError
-        With the reason and the remedy.
+        With the reason and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_reference(np.full((8, 8), 255, np.uint8))
+    Traceback (most recent call last):
+    llise.images.ImageError: reference: all pixels are 255; use a reference with content
     """
     if min(reference.shape) < block_size:
         raise ImageError(

@@ -1,10 +1,10 @@
-"""The names of the distortions, in the order of the paper's figures, the same everywhere."""
+"""Names of the distortions, in the order of the paper's figures; all other modules use these."""
 
 KINDS = ("contrast", "gaussian_noise", "luminance", "blur", "impulse_noise", "jpeg")
 """The six distortions of the paper."""
 
 LABELS = ("original", *KINDS)
-"""All labels; the position of a name is its code in integer block maps."""
+"""The original and the six distortions; the index of a label is its code in integer maps."""
 
 LETTERS = dict(zip(LABELS, "OCGLBIJ"))
 """One-letter names of the paper's Table 1."""
@@ -17,4 +17,4 @@ PAPER_MIXTURES = (
     ("jpeg", "luminance"),
     ("jpeg", "contrast"),
 )
-"""The six mixtures of the paper's out-of-sample images, in its order of application."""
+"""The mixtures of the paper's out-of-sample images; the distortion named first is applied first."""

@@ -1,4 +1,4 @@
-"""Gram -> the k nearest neighbours of every block, in input or feature space (math.md, eq. 12)."""
+"""Gram -> the k nearest neighbours of every block, in input or feature space (docs/math.md, eq. 12)."""
 
 from __future__ import annotations
 
@@ -6,38 +6,67 @@ from typing import Any
 
 import numpy as np
 
-from llise.engine.backend import device_of, like, namespace, uses_numba
+from llise import engine
+from llise.engine.backend import namespace
 
 Array = Any
 
 
 def training_neighbors(gram: Array, k: int) -> Array:
-    """Neighbours (b, n, k) of each training image among the others: self excluded by identity, ties by index."""
-    xp = namespace(gram)
-    return _nearest(gram, xp.linalg.diagonal(gram), k, np.full(gram.shape[1], -1), exclude_self=True)
+    """Return the k nearest other training images of each training image.
 
+    An image is excluded from its own neighbours by its index, not by its distance; ties go by index.
 
-def new_neighbors(products: Array, norms: Array, k: int, twins: np.ndarray) -> Array:
-    """Training neighbours (b, m, k) of new images from their products with the training images (b, m, n).
+    Parameters
+    ----------
+    gram : array (b, n, n)
+        Gram matrices of the training images.
+    k : int
 
-    ``norms`` (b, n) are the training images' squared norms; ``twins`` (m,) names the training image that a new
-    one equals, or -1.
+    Returns
+    -------
+    array (b, n, k) of int
+        Nearest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.neighbors import training_neighbors
+    >>> x = np.array([0.0, 1.0, 3.0])
+    >>> training_neighbors(np.outer(x, x)[None], k=1)
+    array([[[1],
+            [0],
+            [1]]])
     """
-    return _nearest(products, norms, k, twins, exclude_self=False)
+    xp = namespace(gram)
+    nowhere = np.full(gram.shape[1], -1)
+    return engine.of(gram).nearest(gram, xp.linalg.diagonal(gram), k, nowhere, exclude_self=True)
 
 
-def _nearest(products: Array, norms: Array, k: int, twins: np.ndarray, exclude_self: bool) -> Array:
-    if uses_numba(products):
-        from llise.engine.numba_gram import nearest
+def new_neighbors(products: Array, norms: Array, k: int, identical: np.ndarray) -> Array:
+    """Return the k nearest training images of each new image.
 
-        out = np.zeros((*products.shape[:2], k), np.int64)
-        nearest(products, np.ascontiguousarray(norms), twins, exclude_self, out)
-        return out
-    xp = namespace(products)
-    distance = norms[:, None, :] - 2 * products
-    index = xp.arange(products.shape[-1], device=device_of(products))
-    if exclude_self:
-        distance = xp.where(index[:, None] == index[None, :], xp.inf, distance)
-    twin = index[None, :] == like(products, twins)[:, None]
-    distance = xp.where(twin, -xp.inf, distance)
-    return xp.argsort(distance, axis=-1, stable=True)[..., :k]
+    Parameters
+    ----------
+    products : array (b, m, n)
+        Inner products of the new with the training images.
+    norms : array (b, n)
+        Squared norms of the training images.
+    k : int
+    identical : array (m,) of int
+        The training image that equals a new one everywhere, or -1: it comes first.
+
+    Returns
+    -------
+    array (b, m, k) of int
+        Nearest first, ties by index.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.neighbors import new_neighbors
+    >>> x, new = np.array([0.0, 1.0, 3.0]), np.array([2.8])
+    >>> new_neighbors(np.outer(new, x)[None], x[None] ** 2, k=2, identical=np.array([-1]))
+    array([[[2, 1]]])
+    """
+    return engine.of(products).nearest(products, norms, k, identical, exclude_self=False)

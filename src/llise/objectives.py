@@ -8,20 +8,37 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from llise.engine.backend import namespace, uses_numba
+from llise import engine
+from llise.engine.backend import namespace
 
 Array = Any
 
 
 def ssim_constant(q: int, data_range: float = 1.0) -> float:
-    """c = (q - 1) (0.03 l)^2 (eq. 3)."""
+    """Return the constant c = (q - 1) (0.03 l)^2 of the SSIM distance (eq. 3).
+
+    Parameters
+    ----------
+    q : int
+        Values in a block.
+    data_range : float, default 1.0
+        l, the range of the grey values.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from llise.objectives import ssim_constant
+    >>> round(ssim_constant(64), 4)
+    0.0567
+    """
     return (q - 1) * (0.03 * data_range) ** 2
 
 
 def ssim(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = False) -> Array:
-    """Structural similarity of blocks, along the last axis (eq. 1).
+    """Return the structural similarity (SSIM) of blocks, along the last axis (eq. 1).
 
     Parameters
     ----------
@@ -37,6 +54,16 @@ def ssim(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = False
     -------
     array (...)
         In [-1, 1]; 1 for equal blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import ssim
+    >>> x = np.array([0.1, 0.4, 0.8])
+    >>> float(ssim(x, x))
+    1.0
+    >>> float(ssim(x, x[::-1])) < 0
+    True
     """
     xp = namespace(x)
     x, y, q = _checked(x, y, data_range)
@@ -52,8 +79,34 @@ def ssim(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = False
     return luminance * structure
 
 
-def ssim_distance(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = True) -> Array:
-    """The paper's ||x - y||_S = 1 - SSIM, by default in the form for zero-mean blocks (eq. 2)."""
+def ssim_distance(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = False) -> Array:
+    """Return the SSIM distance 1 - SSIM of blocks, along the last axis (eq. 2).
+
+    Parameters
+    ----------
+    x, y : array (..., q)
+        Blocks as vectors; leading axes broadcast.
+    data_range : float, default 1.0
+        l, the range of the grey values.
+    zero_mean : bool, default False
+        The paper's form for zero-mean blocks, :math:`\\|x-y\\|^2 / (x'x + y'y + c)`, which LLISE is built on; the
+        values are taken as they are, not centred.
+
+    Returns
+    -------
+    array (...)
+        In [0, 2]; 0 for equal blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import ssim_distance
+    >>> x = np.array([-1.0, 0.0, 1.0])
+    >>> float(ssim_distance(x, x, zero_mean=True))
+    0.0
+    >>> 1 < float(ssim_distance(x, -x)) < 2
+    True
+    """
     xp = namespace(x)
     if not zero_mean:
         return 1 - ssim(x, y, data_range=data_range)
@@ -81,38 +134,112 @@ def _floats(x: Array) -> Array:
 
 
 def reconstruction_value(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
-    """f(w) = (a + w'Kw - 2w'kv) / (a + w'Kw + c) for problems with any leading axes (eq. 13)."""
-    if uses_numba(w) and w.shape == kv.shape == K.shape[:-1] and w.shape[:-1] == a.shape:
-        from llise.engine import numba_gram as _numba_gram
+    """Return f(w) = (a + w'Kw - 2w'kv) / (a + w'Kw + c), the SSIM distance of a block and its reconstruction (eq. 13).
 
-        flat = (np.ascontiguousarray(v).reshape(-1, *v.shape[w.ndim - 1 :]) for v in (w, K, kv, a))
-        return _numba_gram.reconstruction_values(*flat, c).reshape(a.shape)
-    xp = namespace(w)
-    quadratic = xp.sum(w * _times(K, w), axis=-1)
-    return (a + quadratic - 2 * xp.sum(w * kv, axis=-1)) / (a + quadratic + c)
+    Parameters
+    ----------
+    w : array (..., k)
+        Weights.
+    K : array (..., k, k)
+        Gram matrices of the neighbours.
+    kv : array (..., k)
+        Inner products of the block with its neighbours.
+    a : array (...)
+        Squared norm of the block.
+    c : float
+        See :func:`ssim_constant`.
+
+    Returns
+    -------
+    array (...)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.objectives import reconstruction_value
+    >>> reconstruction_value(np.array([[1.0]]), np.array([[[4.0]]]), np.array([[4.0]]), np.array([4.0]), 0.1)
+    array([0.])
+    """
+    return engine.of(w).reconstruction_values(w, K, kv, a, c)
 
 
 def reconstruction_gradient(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
-    """Gradient of f: 2 ((1 - f) Kw - kv) / (a + w'Kw + c) (eq. 14)."""
+    """Return the gradient 2 ((1 - f) Kw - kv) / (a + w'Kw + c) of f (eq. 14).
+
+    Parameters
+    ----------
+    w, K, kv, a, c
+        As in :func:`reconstruction_value`.
+
+    Returns
+    -------
+    array (..., k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.objectives import reconstruction_gradient
+    >>> reconstruction_gradient(np.array([[1.0]]), np.array([[[4.0]]]), np.array([[4.0]]), np.array([4.0]), 0.1)
+    array([[0.]])
+    """
     xp = namespace(w)
-    Kw = _times(K, w)
+    Kw = xp.matmul(K, w[..., None])[..., 0]
     f = reconstruction_value(w, K, kv, a, c)
     beta = a + xp.sum(w * Kw, axis=-1) + c
     return 2 * ((1 - f)[..., None] * Kw - kv) / beta[..., None]
 
 
-def _times(K: Array, w: Array) -> Array:
-    return namespace(w).matmul(K, w[..., None])[..., 0]
-
-
 def embedding_value(Y: Array, SY: Array, c: float) -> Array:
-    """sum_j theta_j(Y), theta_j = |y_j - (SY)_j|^2 / (|y_j|^2 + |(SY)_j|^2 + c); Y, SY (..., n, p) (eq. 26)."""
+    """Return the embedding's objective, the sum of |y_j - (SY)_j|^2 / (|y_j|^2 + |(SY)_j|^2 + c) (eq. 26).
+
+    Parameters
+    ----------
+    Y, SY : array (..., n, p)
+        Coordinates, and the weights' combinations of them.
+    c : float
+        See :func:`ssim_constant`.
+
+    Returns
+    -------
+    array (...)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.objectives import embedding_value
+    >>> Y = np.array([[1.0], [-1.0]])
+    >>> float(embedding_value(Y, Y, 0.1))
+    0.0
+    """
     alpha, beta = _embedding_terms(Y, SY, c)
     return namespace(Y).sum(alpha / beta, axis=-1)
 
 
 def embedding_gradient(Y: Array, SY: Array, S: Array, c: float) -> Array:
-    """Gradient of the above, 2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y, tau = theta / beta (eq. 27)."""
+    """Return the gradient 2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y of the embedding's objective (eq. 27).
+
+    Parameters
+    ----------
+    Y, SY : array (..., n, p)
+        Coordinates, and the weights' combinations of them.
+    S : array (..., n, n)
+        The weights as a matrix; A = I - S.
+    c : float
+        See :func:`ssim_constant`.
+
+    Returns
+    -------
+    array (..., n, p)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.objectives import embedding_gradient
+    >>> Y, S = np.array([[1.0], [1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> embedding_gradient(Y, S @ Y, S, 0.1)
+    array([[0.],
+           [0.]])
+    """
     xp = namespace(Y)
     alpha, beta = (t[..., None] for t in _embedding_terms(Y, SY, c))
     tau = alpha / beta**2

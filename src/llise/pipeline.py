@@ -1,41 +1,56 @@
-"""The way from blocks to coordinates, for one chunk of block positions; and chunks side by side.
+"""All steps from pixels to coordinates for one chunk of block rows.
 
-Block positions are independent, so a chunk (some rows of blocks) is the unit of work: what it needs travels with
-it, and nothing of size (b, n, n) exists for more than a few blocks at a time.  Chunks run through joblib, in
-threads by default (the kernels release the GIL) or on whatever backend ``joblib.parallel_config`` names.
+Block positions are independent, so a chunk is the unit of work: its task carries all that it needs.  Within a chunk a
+batch of blocks at a time goes through the steps, so that nothing of size (b, n, n) exists for more than a few blocks.
+Many chunks run in parallel through ``llise.engine.tasks.run_chunks``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from joblib import Parallel
-from threadpoolctl import ThreadpoolController
-from tqdm import tqdm
 
+from llise import engine
 from llise.admm import ADMM, embedding_start, weight_start
 from llise.blocks import BlockGrid, Blocks, prepare
 from llise.embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
-from llise.engine.backend import like, namespace, to_numpy, uses_numba
-from llise.engine.tasks import task
+from llise.engine.backend import like, namespace, to_numpy
+from llise.engine.tasks import gather
 from llise.gram import GramStatistics, Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
 from llise.neighbors import new_neighbors, training_neighbors
 from llise.objectives import reconstruction_value, ssim_constant
 from llise.weights import admm_weights, exact_weights, semidefinite
 
 Array = Any
-BATCH = 16  # blocks that go from step to step together: few enough for the cache, enough for the calls
-KEPT = 2**24  # bytes, more than any array of a batch
+BATCH = 16  # blocks: few enough for the processor's cache, enough to make up for the calls
+LARGEST = 2**24  # bytes, more than any array of a batch has
 SAME = 1e-12  # squared distance, against the block's scale, below which two blocks are equal
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides a result, and nothing that does not."""
+    """All settings that decide a result.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    n_neighbors, n_components : int
+    constraint : {"sphere", "affine"}
+    ridge, luminance, data_range : float
+    q : int
+        Values in a block.
+    admm : ADMM or None
+        Settings of the paper's iterations, resolved; None for the exact solver.
+    seed : int
+        Of the random starts of the paper's iterations.
+    history : int, default 0
+        Steps of the embedding that are recorded.
+    """
 
     kernel: Kernel
     n_neighbors: int
@@ -56,16 +71,26 @@ class Settings:
 
     @property
     def needs_semidefinite(self) -> bool:
-        """Indefinite kernels are mended locally, unless the paper is followed to the letter."""
+        """Whether local Gram matrices are made semidefinite: those of indefinite kernels, unless as published."""
         return not self.kernel.is_definite and not (self.admm is not None and self.admm.as_published)
 
 
 @dataclass
 class Fitted:
-    """What a fit leaves for each block position; the first axis is b.
+    """Results of a fit for each block position; the first axis is b.
 
-    ``weights`` and ``neighbors`` may be None.  ``norms``, ``means`` and ``grand`` are the kernel's statistics
-    (None for the linear one), ``level`` the mean luminance over training images (None without that coordinate).
+    Parameters
+    ----------
+    coordinates : array (b, n, p)
+    weights, neighbors : array (b, n, k) or None
+    norms, means, grand : array or None
+        The kernel's statistics (:class:`~llise.gram.GramStatistics`), None for the linear kernel.
+    level : array (b,) or None
+        Mean luminance over the training images, None without the luminance coordinate.
+    reconstruction_error : numpy.ndarray (b,)
+        Sum of the weights' objective over the images.
+    objective, stationarity, n_iter, violation, history : numpy.ndarray
+        As in :class:`~llise.embedding.Embedding`.
     """
 
     coordinates: Array
@@ -83,26 +108,82 @@ class Fitted:
     history: np.ndarray
 
     def statistics(self) -> GramStatistics | None:
-        """Kernel statistics as the Gram step takes them."""
+        """Return the kernel's statistics, None for the linear kernel.
+
+        Returns
+        -------
+        GramStatistics or None
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLISE
+        >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 8), dtype=np.uint8)
+        >>> LLISE(2, n_neighbors=3).fit(images).blocks_.statistics() is None
+        True
+        """
         return None if self.means is None else GramStatistics(self.norms, self.means, self.grand)
 
     def apply(self, function: Callable) -> Fitted:
-        """The same with ``function`` of every array."""
+        """Return the results with a function applied to every array.
+
+        Parameters
+        ----------
+        function : callable
+            Of an array, returns an array.
+
+        Returns
+        -------
+        Fitted
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLISE
+        >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 16), dtype=np.uint8)
+        >>> fitted = LLISE(2, n_neighbors=3).fit(images).blocks_
+        >>> fitted.apply(lambda values: values[:1]).coordinates.shape
+        (1, 8, 2)
+        """
         values: dict[str, Any] = {name: None if v is None else function(v) for name, v in vars(self).items()}
         return Fitted(**values)
 
-    def __getitem__(self, chunk: slice) -> Fitted:
-        return self.apply(lambda v: v[chunk])
+    def __getitem__(self, part: slice) -> Fitted:
+        return self.apply(lambda v: v[part])
 
 
-# ----------------------------------------------------------------------------------------------- one chunk
+def fit_chunk(pixels: Array, grid: BlockGrid, first: int, settings: Settings, keep_weights: bool = True) -> Fitted:
+    """Fit all blocks of a chunk.
 
+    Parameters
+    ----------
+    pixels : array (n, rows, w)
+        Of the training images (:meth:`BlockGrid.pixels`).
+    grid : BlockGrid
+    first : int
+        Position of the chunk's first block.
+    settings : Settings
+    keep_weights : bool, default True
+        Whether weights and neighbours are part of the result.
 
-def fit_chunk(slab: Array, grid: BlockGrid, first: int, settings: Settings, keep_weights: bool = True) -> Fitted:
-    """Images' slab (n, rows, w) -> everything fitted on its blocks; ``first`` is the first block's position."""
+    Returns
+    -------
+    Fitted
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.blocks import BlockGrid
+    >>> from llise.gram import Kernel
+    >>> from llise.pipeline import Settings, fit_chunk
+    >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 16), dtype=np.uint8)
+    >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 1e-2, 0.0, 255.0, 64, None, 0)
+    >>> fit_chunk(images, BlockGrid.of_images((8, 16), 8), 0, settings).coordinates.shape
+    (2, 8, 2)
+    """
     _keep_memory()
-    raw = grid.cut(slab)
-    batches = _batches(raw.shape[0], BATCH if uses_numba(raw) else raw.shape[0])
+    raw = grid.cut(pixels)
+    batches = engine.of(raw).batches(raw.shape[0], BATCH)
     parts = (_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches)
     return Fitted(**gather((vars(part) for part in parts), raw.shape[0]))
 
@@ -133,7 +214,7 @@ def _training_problems(
     blocks: Blocks, kernel: Kernel, k: int
 ) -> tuple[Array, Array, Array, Array, GramStatistics | None]:
     """Neighbours and local problems K, kv, a of the training images, and the kernel's statistics."""
-    if kernel.is_linear and uses_numba(blocks.values):
+    if kernel.is_linear:
         return *linear_problems(blocks, k), None
     gram, statistics = training_gram(blocks, kernel)
     neighbors = training_neighbors(gram, k)
@@ -143,21 +224,63 @@ def _training_problems(
 
 
 def transform_chunk(
-    new_slab: Array, slab: Array, twins: np.ndarray, grid: BlockGrid, first: int, fitted: Fitted, settings: Settings
+    new_pixels: Array,
+    pixels: Array,
+    identical: np.ndarray,
+    grid: BlockGrid,
+    first: int,
+    fitted: Fitted,
+    settings: Settings,
 ) -> tuple[Array, Array]:
-    """Coordinates (b, m, p) of new images' blocks, and how badly their neighbours reconstruct them (b, m)."""
+    """Embed all blocks of a chunk of new images.
+
+    Parameters
+    ----------
+    new_pixels : array (m, rows, w)
+        Of the new images (:meth:`BlockGrid.pixels`).
+    pixels : array (n, rows, w)
+        Of the training images.
+    identical : array (m,) of int
+        The training image that equals a new one everywhere, or -1.
+    grid : BlockGrid
+    first : int
+        Position of the chunk's first block.
+    fitted : Fitted
+        Of the blocks of this chunk.
+    settings : Settings
+
+    Returns
+    -------
+    coordinates : array (b, m, p)
+    error : array (b, m)
+        SSIM distances of the blocks and their reconstructions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.blocks import BlockGrid
+    >>> from llise.gram import Kernel
+    >>> from llise.pipeline import Settings, fit_chunk, transform_chunk
+    >>> images = np.random.default_rng(0).integers(0, 256, (9, 8, 16), dtype=np.uint8)
+    >>> grid, old, new = BlockGrid.of_images((8, 16), 8), images[:8], images[8:]
+    >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 1e-2, 0.0, 255.0, 64, None, 0)
+    >>> fitted = fit_chunk(old, grid, 0, settings)
+    >>> coordinates, error = transform_chunk(new, old, np.array([-1]), grid, 0, fitted, settings)
+    >>> coordinates.shape, error.shape
+    ((2, 1, 2), (2, 1))
+    """
     _keep_memory()
-    raw, raw_new = grid.cut(slab), grid.cut(new_slab)
+    raw, raw_new = grid.cut(pixels), grid.cut(new_pixels)
     parts = [
-        _transform_batch(raw_new[part], raw[part], twins, first + part.start, fitted[part], settings)
-        for part in _batches(raw.shape[0], 8 * BATCH if uses_numba(raw) else raw.shape[0])
+        _transform_batch(raw_new[part], raw[part], identical, first + part.start, fitted[part], settings)
+        for part in engine.of(raw).batches(raw.shape[0], 8 * BATCH)
     ]
     xp = namespace(raw)
     return xp.concat([y for y, _ in parts]), xp.concat([f for _, f in parts])
 
 
 def _transform_batch(
-    raw_new: Array, raw: Array, twins: np.ndarray, first: int, fitted: Fitted, settings: Settings
+    raw_new: Array, raw: Array, identical: np.ndarray, first: int, fitted: Fitted, settings: Settings
 ) -> tuple[Array, Array]:
     how = {"centre": settings.kernel.is_linear, "luminance": settings.luminance, "mean": fitted.level}
     training, _ = prepare(raw, settings.data_range, **how)  # type: ignore[arg-type]
@@ -166,7 +289,7 @@ def _transform_batch(
     xp = namespace(raw)
 
     products, a, norms = new_gram(new, training, settings.kernel, statistics)
-    neighbors = new_neighbors(products, norms, k, twins)
+    neighbors = new_neighbors(products, norms, k, identical)
     K = local_gram(training, neighbors, settings.kernel, statistics)
     kv = xp.take_along_axis(products, neighbors, axis=-1)
     distance = a + K[..., 0, 0] - 2 * kv[..., 0]  # to the nearest neighbour
@@ -184,7 +307,7 @@ def _transform_batch(
 
 
 def _own_embedding(weights: Array, distance: Array, scale: Array) -> Array:
-    """A new block that equals its nearest training block takes that block's place: w = e_1 (eq. 39)."""
+    """A new block that equals its nearest training block gets that block's coordinates: w = e_1 (eq. 39)."""
     xp = namespace(weights)
     k = weights.shape[-1]
     unit = like(weights, np.eye(1, k)[0])
@@ -194,8 +317,6 @@ def _own_embedding(weights: Array, distance: Array, scale: Array) -> Array:
 def _admm(K: Array, kv: Array, a: Array, settings: Settings, start: Array, max_iter: int) -> tuple[Array, np.ndarray]:
     xp = namespace(kv)
     start = xp.permute_dims(start, (1, 0, 2, 3))  # (b, 3, m, k) -> (3, b, m, k)
-    if uses_numba(kv):
-        start = np.ascontiguousarray(start)
     assert settings.admm is not None
     return admm_weights(K, kv, a, settings.c, settings.constraint, settings.admm, start, max_iter)
 
@@ -231,54 +352,9 @@ def _fitted(
 
 @cache
 def _keep_memory() -> None:
-    """Let the memory that a batch gives back stay with the process for the next one.
+    """Keep the memory that a batch frees with the process, for the next batch.
 
-    glibc returns it to the system when there is more than twice the largest array freed so far; taken again, it costs
-    a page fault every 4 kB, some 30 a block.  So one large array is freed, once, that was never written to.
+    glibc returns memory to the system when more is free than twice the largest array freed so far; getting it again
+    costs a page fault every 4 kB, some 30 a block.  So one large array, which is never written to, is freed once.
     """
-    np.empty(KEPT, np.uint8)
-
-
-def _batches(b: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, b)) for start in range(0, b, size)]
-
-
-# -------------------------------------------------------------------------------------------- all the chunks
-
-
-def run_chunks(
-    function: Callable, tasks: Iterable[tuple], n_tasks: int, n_jobs: int | None, progress: str | None
-) -> Iterator[Any]:
-    """Results of ``function(*task)`` in order, worked out side by side; BLAS keeps to one thread a chunk."""
-    bar = tqdm(total=n_tasks, desc=progress, leave=False, disable=None if progress else True)
-    with _blas().limit(limits=1), bar:
-        workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
-        for result in workers(task(function, *arguments) for arguments in tasks):
-            bar.update()
-            yield result
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """NumPy's and SciPy's BLAS, looked for once: that takes milliseconds."""
-    return ThreadpoolController().select(user_api="blas")
-
-
-def gather(parts: Iterable[dict[str, Array]], b: int) -> dict[str, Array]:
-    """Arrays of all ``b`` blocks, filled piece by piece, so that no piece is held twice."""
-    whole: dict[str, Array] = {}
-    at = 0
-    for part in parts:
-        size = next(v.shape[0] for v in part.values() if v is not None)
-        for name, v in part.items():
-            if name not in whole:
-                whole[name] = None if v is None else _room(v, b)
-            if v is not None:
-                whole[name][at : at + size] = v
-        at += size
-    return whole
-
-
-def _room(v: Array, b: int) -> Array:
-    where = {} if isinstance(v, np.ndarray) else {"device": v.device}
-    return namespace(v).empty((b, *v.shape[1:]), dtype=v.dtype, **where)
+    np.empty(LARGEST, np.uint8)

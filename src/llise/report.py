@@ -1,5 +1,6 @@
-"""The HTML report of diagnoses: the public face of :mod:`llise.output.page`."""
+"""The HTML report of diagnoses: public names of :mod:`llise.output`."""
 
-from llise.output.page import HtmlReport, verdict_sentence, write_html
+from llise.output.page import HtmlReport
+from llise.output.words import verdict_sentence
 
-__all__ = ["HtmlReport", "verdict_sentence", "write_html"]
+__all__ = ["HtmlReport", "verdict_sentence"]

@@ -1,4 +1,4 @@
-"""What comes in: images (n, h, w) or rows (n, h*w), their grey-value range, and settings out of bounds."""
+"""Checks of the input: images (n, h, w) or rows (n, h*w), the range of their grey values, and parameters."""
 
 from __future__ import annotations
 
@@ -9,32 +9,46 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from llise.blocks import BlockGrid
-from llise.engine.backend import namespace, uses_numba
+from llise.engine.backend import namespace
 
 Array = Any
-LARGEST = 1e20  # of the data range: fourth powers of inner products must not overflow
+LARGEST = 1e20  # largest value relative to the data range: fourth powers of inner products must not overflow
 
 
 def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]:
-    """X as (n, h, w) and the grid that cuts it, checked through scikit-learn; nothing is copied or rescaled.
+    """Check images with scikit-learn's checks; they are neither copied nor rescaled.
 
-    Rows without ``image_shape`` are one block each and come out as (n, 1, q).
+    Parameters
+    ----------
+    estimator : estimator
+        Has the parameters ``image_shape`` and ``block_size``; with ``reset`` its attributes ``image_shape_`` and
+        ``n_features_in_`` are set.
+    X : array (n, h, w) or (n, h*w)
+        Images, or rows of pixels.  Rows without ``image_shape`` are one block each.
+    reset : bool
+        True for training images; False for new images, which must have the size of the training images.
+
+    Returns
+    -------
+    images : array (n, h, w)
+        (n, 1, q) where each row is one block.
+    grid : BlockGrid
+        How the images are cut into blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import LLISE
+    >>> images, grid = as_images(LLISE(image_shape=(8, 16)), np.zeros((3, 128)), reset=True)
+    >>> images.shape, grid.n_blocks
+    ((3, 8, 16), 2)
     """
     ndim = getattr(X, "ndim", None)
     shape = estimator.image_shape
     if ndim == 4:
         raise ValueError(f"X has shape {tuple(X.shape)}: colour images are not supported; pass grey (n, h, w).")
     if ndim == 3:
-        seen = tuple(X.shape[1:])
-        if shape is not None and tuple(shape) != seen:
-            raise ValueError(f"images are {seen[0]}x{seen[1]}, but image_shape={tuple(shape)}; leave it None.")
-        if not reset and estimator.image_shape_ != seen:
-            fitted = "rows" if estimator.image_shape_ is None else "{}x{}".format(*estimator.image_shape_)
-            raise ValueError(
-                f"images are {seen[0]}x{seen[1]}, but the estimator was fitted on {fitted}: "
-                "crop or resize them to that size first."
-            )
-        shape = seen
+        shape = _checked_shape(estimator, tuple(X.shape[1:]), reset)
         X = X.reshape(X.shape[0], -1)
     rows = _checked_rows(estimator, X, reset)
     n, q = rows.shape
@@ -48,8 +62,22 @@ def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]
     return rows.reshape(n, *shape), BlockGrid.of_images(shape, check_integer("block_size", estimator.block_size, 1))
 
 
+def _checked_shape(estimator: Any, shape: tuple[int, int], reset: bool) -> tuple[int, int]:
+    """The shape of images passed as (n, h, w), if it agrees with ``image_shape`` and with the training images."""
+    size = f"{shape[0]}x{shape[1]}"
+    if estimator.image_shape is not None and tuple(estimator.image_shape) != shape:
+        raise ValueError(f"images are {size}, but image_shape={tuple(estimator.image_shape)}; leave it None.")
+    if not reset and estimator.image_shape_ != shape:
+        fitted = "rows" if estimator.image_shape_ is None else "{}x{}".format(*estimator.image_shape_)
+        raise ValueError(
+            f"images are {size}, but the estimator was fitted on {fitted}: crop or resize them to that size first."
+        )
+    return shape
+
+
 def _checked_rows(estimator: Any, X: Any, reset: bool) -> Array:
-    if uses_numba(X) or not hasattr(X, "dtype") or not hasattr(X, "device"):
+    """Rows without NaN and of the expected length; arrays of other libraries than NumPy stay where they are."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "dtype") or not hasattr(X, "device"):
         return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_min_samples=2 if reset else 1)
     xp = namespace(X)
     if X.ndim != 2:
@@ -64,7 +92,32 @@ def _checked_rows(estimator: Any, X: Any, reset: bool) -> Array:
 
 
 def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
-    """The range l of the grey values: as asked for, or inferred from the dtype, and checked on images."""
+    """The range of the grey values, as given or inferred from the dtype.
+
+    Parameters
+    ----------
+    images : array (n, h, w)
+        Images.
+    data_range : float or None
+        Grey values lie in [0, data_range]; None infers it for uint8, uint16, bool and floats in [0, 1].
+    rows : bool
+        Whether the images were passed as rows without a shape, whose values need not lie in the range.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        The range cannot be inferred, is not a positive number, or the images exceed it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grey_range(np.zeros((1, 2, 2), np.uint8), None, rows=False)
+    255.0
+    """
     xp = namespace(images)
     integer = not xp.isdtype(images.dtype, "real floating")
     if data_range is None:
@@ -86,7 +139,29 @@ def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
 
 
 def check_range(images: Array, data_range: float, *, rows: bool) -> None:
-    """Refuse grey values of images outside [0, data_range], and in rows values that would overflow."""
+    """Refuse grey values outside the range.
+
+    Parameters
+    ----------
+    images : array (n, h, w)
+        Images.
+    data_range : float
+        Grey values must lie in [0, data_range].
+    rows : bool
+        Whether the images were passed as rows without a shape; then only values that would overflow are refused.
+
+    Raises
+    ------
+    ValueError
+        With the range of the values, the expected range and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_range(np.full((1, 2, 2), 3.0), 1.0, rows=False)
+    Traceback (most recent call last):
+    ValueError: grey values lie in [3, 3], outside [0, data_range=1]: pass the right data_range, or clip the images.
+    """
     if str(images.dtype).rpartition(".")[2] == "uint8" and data_range >= 255:
         return
     low, high = _extremes(images)
@@ -104,26 +179,102 @@ def check_range(images: Array, data_range: float, *, rows: bool) -> None:
 
 
 def _extremes(images: Array) -> tuple[float, float]:
+    """Smallest and largest value."""
     xp = namespace(images)
     return float(xp.min(images)), float(xp.max(images))
 
 
 def check_integer(name: str, value: Any, least: int) -> int:
-    """``value`` as an int of at least ``least``."""
+    """Check that a parameter is an integer.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter in the error message.
+    value : object
+        Its value.
+    least : int
+        Smallest value allowed.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        The value is not an integer or is too small.
+
+    Examples
+    --------
+    >>> check_integer("n_neighbors", 2.5, 1)
+    Traceback (most recent call last):
+    ValueError: n_neighbors must be an integer of at least 1, got 2.5.
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
     return int(value)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    """``value`` if it is one of ``choices``."""
+    """Check that a parameter is one of some names.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter in the error message.
+    value : object
+        Its value.
+    choices : tuple of str
+        The values allowed.
+
+    Returns
+    -------
+    str
+        The value.
+
+    Raises
+    ------
+    ValueError
+        The value is none of them.
+
+    Examples
+    --------
+    >>> check_choice("solver", "newton", ("exact", "admm"))
+    Traceback (most recent call last):
+    ValueError: solver='newton' is unknown; use one of 'exact', 'admm'.
+    """
     if value not in choices:
         raise ValueError(f"{name}={value!r} is unknown; use one of {', '.join(map(repr, choices))}.")
     return value
 
 
 def check_number(name: str, value: Any, least: float = 0.0) -> float:
-    """``value`` as a finite float of at least ``least``."""
+    """Check that a parameter is a finite number.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter in the error message.
+    value : object
+        Its value.
+    least : float
+        Smallest value allowed.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        The value is not a finite number or is too small.
+
+    Examples
+    --------
+    >>> check_number("ridge", 1, 1e-6)
+    1.0
+    """
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not least <= float(value) < np.inf:
         raise ValueError(f"{name} must be a number of at least {least:g}, got {value!r}.")
     return float(value)

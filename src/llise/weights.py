@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from llise import engine
 from llise.admm import ADMM
-from llise.engine.backend import namespace, uses_numba
+from llise.engine.backend import namespace
 
 Array = Any
 CONSTRAINTS = ("sphere", "affine")
@@ -23,65 +24,121 @@ RIDGE = 1e-2
 
 
 def exact_weights(K: Array, kv: Array, a: Array, c: float, constraint: str, ridge: float = RIDGE) -> Array:
-    """Globally optimal weights (..., k).
+    """Return the globally optimal weights.
 
-    ``sphere``: the eigenvectors of K and one monotone equation in one unknown; where the optimum is not unique, the
-    one whose sum is nearest to one, then nearest to the first neighbour (eq. 15-19).  ``affine``:
-    closed form with the ridge ``ridge * trace(local Gram) / k`` (eq. 20-22).
+    Parameters
+    ----------
+    K : array (..., k, k)
+        Gram matrices of the neighbours.
+    kv : array (..., k)
+        Inner products of the block with its neighbours.
+    a : array (...)
+        Squared norm of the block.
+    c : float
+        Constant of the SSIM distance.
+    constraint : {"sphere", "affine"}
+        ``sphere``: the eigenvectors of K and one monotone equation in one unknown; where the optimum is not unique,
+        the one whose sum is nearest to one, then nearest to the first neighbour (eq. 15-19).  ``affine``: closed form
+        with the ridge ``ridge * trace(local Gram) / k`` (eq. 20-22).
+    ridge : float
+        Only for ``affine``.
+
+    Returns
+    -------
+    array (..., k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.weights import exact_weights
+    >>> K, kv, a = np.eye(2)[None], np.array([[0.6, 0.8]]), np.array([1.0])
+    >>> exact_weights(K, kv, a, 0.01, "sphere").round(3)
+    array([[0.6, 0.8]])
     """
-    flat, out = _flat(K, kv, a)
+    flat = _flat(K, kv, a)
     if constraint == "sphere":
-        _engine(kv).sphere_weights(*flat, c, out)
+        weights = engine.of(kv).sphere_weights(*flat, c)
     else:
-        _engine(kv).affine_weights(*flat, c, ridge, out)
-    return namespace(kv).reshape(out, kv.shape)
+        weights = engine.of(kv).affine_weights(*flat, c, ridge)
+    return namespace(kv).reshape(weights, kv.shape)
 
 
 def admm_weights(
     K: Array, kv: Array, a: Array, c: float, constraint: str, admm: ADMM, start: Array, max_iter: int
 ) -> tuple[Array, np.ndarray]:
-    """The paper's iterations from ``start`` (3, ..., k) = w, xi, j (eq. 23).
+    """Return the weights of the paper's iterations (eq. 23).
 
-    Returns w (..., k), which no projection has touched, and the iterations of each problem.
+    Parameters
+    ----------
+    K, kv, a, c, constraint
+        As in :func:`exact_weights`.
+    admm : ADMM
+        Settings, resolved for the kernel.
+    start : array (3, ..., k)
+        w, xi and j.
+    max_iter : int
+
+    Returns
+    -------
+    weights : array (..., k)
+        w, which is not projected onto the constraint.
+    n_iter : numpy.ndarray (problems,)
+        Iterations of each problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.admm import ADMM
+    >>> from llise.weights import admm_weights
+    >>> K, kv, a, start = np.eye(2)[None], np.array([[0.6, 0.8]]), np.array([1.0]), np.full((3, 1, 2), 0.5)
+    >>> weights, n_iter = admm_weights(K, kv, a, 0.01, "sphere", ADMM().resolved("linear"), start, max_iter=3)
+    >>> weights.shape, n_iter
+    ((1, 2), array([3]))
     """
-    flat, out = _flat(K, kv, a)
-    n_iter = np.empty(out.shape[0], np.int64)
-    start = namespace(kv).reshape(start, (3, *out.shape))
+    assert admm.rho is not None and admm.eta is not None  # resolved
+    flat = _flat(K, kv, a)
+    start = namespace(kv).reshape(start, (3, *flat[1].shape))
     tol = -1.0 if admm.tol is None else admm.tol
     affine = constraint == "affine"
-    _engine(kv).admm_weights(*flat, c, affine, admm.rho, admm.eta, max_iter, tol, start, out, n_iter)
-    return namespace(kv).reshape(out, kv.shape), n_iter
+    weights, n_iter = engine.of(kv).admm_weights(*flat, c, affine, admm.rho, admm.eta, max_iter, tol, start)
+    return namespace(kv).reshape(weights, kv.shape), n_iter
 
 
 def semidefinite(K: Array, kv: Array, a: Array) -> tuple[Array, Array, Array]:
-    """The problem with its local Gram matrix [[a, kv'], [kv, K]] replaced by the nearest positive semidefinite one.
+    """Replace the local Gram matrices [[a, kv'], [kv, K]] by the nearest positive semidefinite ones (eq. 24).
 
-    An indefinite kernel (sigmoid, or a callable) has no feature space; locally, this is the nearest thing to one,
-    and f is a distance again (eq. 24).
+    An indefinite kernel (sigmoid, or a callable) has no feature space.  After this its local problems have one, and
+    f is a distance again.
+
+    Parameters
+    ----------
+    K, kv, a
+        As in :func:`exact_weights`.
+
+    Returns
+    -------
+    tuple of array
+        K, kv and a.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.weights import semidefinite
+    >>> K, kv, a = semidefinite(np.array([[[-1.0]]]), np.array([[0.0]]), np.array([2.0]))
+    >>> K, a
+    (array([[[0.]]]), array([2.]))
     """
     xp = namespace(kv)
     k = kv.shape[-1]
     top = xp.concat([a[..., None], kv], axis=-1)[..., None, :]
     gram = xp.concat([top, xp.concat([kv[..., :, None], K], axis=-1)], axis=-2)
     flat = xp.reshape(gram, (-1, k + 1, k + 1))
-    _engine(kv).nearest_semidefinite(flat)
-    gram = xp.reshape(flat, gram.shape)
+    gram = xp.reshape(engine.of(kv).nearest_semidefinite(flat), gram.shape)
     return gram[..., 1:, 1:], gram[..., 0, 1:], gram[..., 0, 0]
 
 
-def _engine(array: Array) -> Any:
-    """The file with this array's kernels; both have the same functions."""
-    if uses_numba(array):
-        from llise.engine import numba_weights as engine
-    else:
-        from llise.engine import array_weights as engine  # type: ignore[no-redef]
-    return engine
-
-
-def _flat(K: Array, kv: Array, a: Array) -> tuple[tuple[Array, Array, Array], Array]:
+def _flat(K: Array, kv: Array, a: Array) -> tuple[Array, Array, Array]:
+    """The problems with one leading axis."""
     xp = namespace(kv)
     k = kv.shape[-1]
-    flat = xp.reshape(K, (-1, k, k)), xp.reshape(kv, (-1, k)), xp.reshape(a, (-1,))
-    if uses_numba(kv):
-        flat = tuple(np.ascontiguousarray(v) for v in flat)  # type: ignore[assignment]
-    return flat, xp.empty_like(flat[1])
+    return xp.reshape(K, (-1, k, k)), xp.reshape(kv, (-1, k)), xp.reshape(a, (-1,))

@@ -411,10 +411,11 @@ def _kept(manifold: Any) -> Kept:
 
 def _restored(learner: Any, images: np.ndarray, kept: Kept) -> Any:
     """Return the learner as fitted on `images` with the coordinates kept, in single precision as on disk."""
-    arrays = {"coordinates": kept.embedding.astype(np.float64)}
+    arrays = {"training_images": images, "coordinates": kept.embedding.astype(np.float64)}
     if kept.level is not None:
         arrays["level"] = kept.level
-    return learner._resume(images, arrays, 255.0, measured=False)
+    settings = {"parameters": learner.get_params(), "rows": False, "data_range": 255.0, "seed": 0, "measured": False}
+    return type(learner).from_state(arrays, settings)
 
 
 def _as_mosaic(windows: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from llise.labels import KINDS, LABELS
-from llise.recognition import _squared_distances
+from llise.recognition import squared_distances
 
 N_QUARTERS = 4
 N_STRATA = 3
@@ -41,7 +41,7 @@ class Profile:
 
     def __call__(self, coordinates: np.ndarray, misfit: np.ndarray) -> np.ndarray:
         """Return profiles (m, n_features) from coordinates (b, m, p) and reconstruction errors (b, m)."""
-        distance = np.sqrt(_squared_distances(coordinates, self.embedding)).astype(np.float32)
+        distance = np.sqrt(squared_distances(coordinates, self.embedding)).astype(np.float32)
         nearest = distance.argmin(axis=2)
         kind, quarter = self.codes[nearest], self.quarters[nearest]
         b, m = nearest.shape

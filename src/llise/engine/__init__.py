@@ -1,1 +1,44 @@
-"""The compiled and the array-namespace implementation of every step."""
+"""The computing steps, implemented twice with equal signatures: compiled for NumPy arrays, and for any other array.
+
+:func:`of` is the only way in: it returns the implementation that serves an array.  What belongs here is arithmetic on
+arrays.  What a step means, and what surrounds it, belongs to the modules of the package that call it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llise.engine.steps import Steps
+
+
+def of(array: Any) -> Steps:
+    """Return the implementation of the steps that serves an array.
+
+    Parameters
+    ----------
+    array : array
+        NumPy arrays are served by kernels that Numba compiles (``numba_*.py``), torch tensors and all other arrays by
+        the functions of their own array namespace (``array_*.py``).
+
+    Returns
+    -------
+    Steps
+        The module with every step; both modules have the same functions with the same parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import engine
+    >>> blocks = np.array([[[1.0, 2.0], [3.0, 5.0]]])
+    >>> engine.of(blocks).sums(blocks)
+    array([[3., 8.]])
+    """
+    if isinstance(array, np.ndarray):
+        from llise.engine import numba_engine  # here, so that Numba is imported when it is needed
+
+        return numba_engine
+    from llise.engine import array_engine
+
+    return array_engine

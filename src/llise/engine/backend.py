@@ -1,7 +1,6 @@
-"""The only file that knows which array library is at work.
+"""What differs between array libraries: namespaces, devices and conversions.
 
-Arrays are dispatched on, not names: NumPy arrays on the CPU go to the Numba engine (``_numba_*.py``); every other
-array runs the same public steps in its own namespace.  Results come back in the input's namespace and device.
+Results come back in the library, and on the device, of the input.
 """
 
 from __future__ import annotations
@@ -16,7 +15,24 @@ Array = Any
 
 
 def namespace(array: Array) -> Any:
-    """The array API namespace of ``array`` (NumPy itself for NumPy arrays)."""
+    """Return the array API namespace of an array.
+
+    Parameters
+    ----------
+    array : array
+
+    Returns
+    -------
+    module
+        NumPy itself for NumPy arrays; for torch tensors the namespace that array-api-compat provides.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import namespace
+    >>> namespace(np.zeros(2)) is np
+    True
+    """
     if isinstance(array, np.ndarray | np.generic):
         return np
     if hasattr(array, "__array_namespace__"):
@@ -33,22 +49,192 @@ def _compat() -> Any:
 
 
 def is_torch(array: Array) -> bool:
-    """Whether ``array`` is a torch tensor, asked without importing torch."""
+    """Return whether an array is a torch tensor, without importing torch.
+
+    Parameters
+    ----------
+    array : array
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import is_torch
+    >>> is_torch(np.zeros(2))
+    False
+    """
     return type(array).__module__.partition(".")[0] == "torch"
 
 
-def uses_numba(array: Array) -> bool:
-    """NumPy arrays are served by the compiled engine."""
-    return isinstance(array, np.ndarray)
-
-
 def device_of(array: Array) -> Any:
-    """Device of ``array`` as its namespace's creation functions take it (None for NumPy)."""
+    """Return the device of an array as its namespace's creation functions take it.
+
+    Parameters
+    ----------
+    array : array
+
+    Returns
+    -------
+    device or None
+        None for NumPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import device_of
+    >>> device_of(np.zeros(2)) is None
+    True
+    """
     return None if isinstance(array, np.ndarray) else array.device
 
 
+def to_device(array: Array, device: Any) -> Array:
+    """Return a NumPy array as a torch tensor on a device, and any other array as it is.
+
+    Parameters
+    ----------
+    array : array
+    device : str, torch.device or None
+        None leaves NumPy arrays as they are, too.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import to_device
+    >>> to_device(np.zeros(2), None)
+    array([0., 0.])
+    """
+    if device is None or not isinstance(array, np.ndarray):
+        return array
+    import torch
+
+    return torch.as_tensor(np.ascontiguousarray(array), device=device)
+
+
+def like(array: Array, values: np.ndarray) -> Array:
+    """Return NumPy values as an array in the namespace and on the device of another.
+
+    Parameters
+    ----------
+    array : array
+        Gives namespace and device.
+    values : numpy.ndarray
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import like
+    >>> like(np.zeros(2), np.arange(3))
+    array([0, 1, 2])
+    """
+    xp = namespace(array)
+    return values if xp is np else xp.asarray(values, device=device_of(array))
+
+
+def to_numpy(array: Array) -> np.ndarray:
+    """Return an array as a NumPy array on the CPU.
+
+    Parameters
+    ----------
+    array : array
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import to_numpy
+    >>> to_numpy(np.arange(3))
+    array([0, 1, 2])
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    return array.detach().cpu().numpy() if is_torch(array) else np.asarray(array)
+
+
+def as_input(array: Array, values: Array) -> Array:
+    """Return results in the library of the input: as NumPy arrays where the input is one, else as they are.
+
+    Parameters
+    ----------
+    array : array
+        The input.
+    values : array
+        The results, which were computed on a device where one was asked for.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import as_input
+    >>> as_input(np.zeros(2), np.arange(3))
+    array([0, 1, 2])
+    """
+    return to_numpy(values) if isinstance(array, np.ndarray) else values
+
+
+def in_float64(values: Array) -> Array:
+    """Return values in float64, without a copy where they are so already.
+
+    Parameters
+    ----------
+    values : array
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import in_float64
+    >>> in_float64(np.float32([0.5, 2]))
+    array([0.5, 2. ])
+    """
+    xp = namespace(values)
+    return xp.astype(values, xp.float64, copy=False)
+
+
 def blocks_at_once(array: Array, bytes_per_block: int, on_cpu: int) -> int:
-    """How many blocks fit into half of the free memory of a GPU; ``on_cpu`` elsewhere."""
+    """Return how many blocks a chunk may have.
+
+    Parameters
+    ----------
+    array : array
+        What is worked on.
+    bytes_per_block : int
+        Memory that the steps need for one block.
+    on_cpu : int
+        The number on a CPU.
+
+    Returns
+    -------
+    int
+        As many as half of the free memory of a GPU holds; ``on_cpu`` elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import blocks_at_once
+    >>> blocks_at_once(np.zeros(2), 1000, 64)
+    64
+    """
     if not (is_torch(array) and array.device.type == "cuda"):
         return on_cpu
     import torch
@@ -57,76 +243,26 @@ def blocks_at_once(array: Array, bytes_per_block: int, on_cpu: int) -> int:
     return max(1, free // (2 * bytes_per_block))
 
 
-def put_rows(out: Array, index: np.ndarray, rows: Array) -> None:
-    """out[index] = rows."""
-    if is_torch(out) or isinstance(out, np.ndarray):
-        out[like(out, index)] = rows
-        return
-    for place, row in enumerate(index):  # the standard has no assignment through index arrays
-        out[int(row), ...] = rows[place, ...]
-
-
-def scattered(zeros: Array, index: Array, values: Array) -> Array:
-    """Rows (..., n) of zeros with ``values`` (..., k) at ``index`` (..., k), no place twice."""
-    if is_torch(zeros):
-        return zeros.scatter(-1, index, values)
-    xp = namespace(zeros)
-    columns = xp.arange(zeros.shape[-1], device=device_of(zeros))
-    for r in range(index.shape[-1]):
-        zeros = zeros + xp.where(index[..., r : r + 1] == columns, values[..., r : r + 1], 0.0)
-    return zeros
-
-
-def like(array: Array, values: Array) -> Array:
-    """``values`` (NumPy) as an array in the namespace and on the device of ``array``."""
-    xp = namespace(array)
-    return values if xp is np else xp.asarray(values, device=device_of(array))
-
-
-def to_numpy(array: Array) -> np.ndarray:
-    """``array`` as a NumPy array on the CPU."""
-    if isinstance(array, np.ndarray):
-        return array
-    return array.detach().cpu().numpy() if is_torch(array) else np.asarray(array)
-
-
-def cholesky(M: Array) -> Array:
-    """Lower Cholesky factors; torch without its check, which would wait for the device."""
-    if is_torch(M):
-        import torch
-
-        return torch.linalg.cholesky_ex(M).L
-    return namespace(M).linalg.cholesky(M)
-
-
-def triangular_inverse(L: Array) -> Array:
-    """Inverses of lower triangular matrices (..., n, n)."""
-    if is_torch(L):
-        import torch
-
-        eye = torch.eye(L.shape[-1], dtype=L.dtype, device=L.device).expand_as(L)
-        return torch.linalg.solve_triangular(L, eye, upper=False)
-    return namespace(L).linalg.inv(L)
-
-
-def rotate(x: Array, y: Array, cosine: Array, sine: Array) -> tuple[Array, Array]:
-    """Plane rotations (c x - s y, s x + c y); torch fuses a product with a sum."""
-    if is_torch(x):
-        import torch
-
-        return torch.addcmul(cosine * x, sine, y, value=-1), torch.addcmul(cosine * y, sine, x)
-    return cosine * x - sine * y, sine * x + cosine * y
-
-
-def add_product(x: Array, y: Array, z: Array, sign: int = 1) -> Array:
-    """x + y z, or x - y z with the sign -1; torch fuses it."""
-    if is_torch(x):
-        import torch
-
-        return torch.addcmul(x, y, z, value=sign)
-    return x + sign * y * z
-
-
 def too_few_for_device(array: Array, blocks: int) -> bool:
-    """Whether so few blocks are left that a GPU idles: the CPU's cores finish them sooner."""
+    """Return whether so few blocks are left that the CPU's cores finish them sooner than a GPU.
+
+    Parameters
+    ----------
+    array : array
+        What is worked on.
+    blocks : int
+        Blocks that are left.
+
+    Returns
+    -------
+    bool
+        False if the array is not on a GPU.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.backend import too_few_for_device
+    >>> too_few_for_device(np.zeros(2), 1)
+    False
+    """
     return is_torch(array) and array.device.type == "cuda" and blocks <= 64 * cpu_count()

@@ -1,26 +1,77 @@
-"""How every kernel is compiled: no Python objects, the GIL released, cached on disk."""
+"""How every kernel is compiled: no Python objects, the GIL released, cached on disk.
+
+This file uses ``numba.config.CACHE_DIR`` and Numba's events (``numba.core.event``), which are not part of Numba's
+stable interface.  It holds for Numba 0.60 to 0.68 (``tests/test_numba.py`` checks the installed version).
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
+from numba.core import event
+from tqdm import tqdm
 
-# Sums may be reordered into vector lanes; NaN and infinity keep their meaning.
+from llise.storage.folders import cache_folder
+
 FAST = {"reassoc", "contract", "arcp", "nsz"}
+"""Sums may be reordered into vector lanes; NaN and infinity keep their meaning."""
+
+NOTICE = "llise: compiling the numerical kernels (once per machine, up to a minute)"
+
+
+def jit(**options: Any) -> Callable:
+    """Return the decorator that compiles a kernel: ``numba.njit`` with the options that all kernels share.
+
+    Parameters
+    ----------
+    **options
+        More options of ``numba.njit``, usually ``fastmath=FAST``.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> from llise.engine.jit import FAST, jit
+    >>> callable(jit(fastmath=FAST))  # it is written above a kernel: @jit(fastmath=FAST)
+    True
+    """
+    return numba.njit(cache=True, nogil=True, error_model="numpy", **options)
+
+
+class CompilationNotice(event.Listener):
+    """Says once, where standard error is a terminal, that a kernel of this package is being compiled.
+
+    Numba sends the event when it compiles, and not when it loads a kernel from its disk cache.
+    """
+
+    def __init__(self) -> None:
+        self.pending = True
+
+    def on_start(self, event: event.Event) -> None:
+        """Print the notice when the first kernel of this package is compiled."""
+        ours = event.data["dispatcher"].py_func.__module__.startswith("llise.")
+        if self.pending and ours and sys.stderr is not None and sys.stderr.isatty():
+            self.pending = False
+            tqdm.write(NOTICE, file=sys.stderr)
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing: the results follow anyway."""
 
 
 def _use_writable_cache() -> None:
-    """Numba caches beside the source; where that is read-only, use a folder of the user's cache."""
+    """Numba caches beside the source; where that is read-only, use the user's cache folder."""
     if not os.environ.get("NUMBA_CACHE_DIR") and not os.access(Path(__file__).parent, os.W_OK):
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        setattr(numba.config, "CACHE_DIR", str(Path(base) / "llise" / "numba"))  # noqa: B010
+        setattr(numba.config, "CACHE_DIR", str(cache_folder() / "numba"))  # noqa: B010
 
 
 _use_writable_cache()
-
-
-def jit(**options):
-    """``numba.njit`` with the options that all kernels share."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy", **options)
+compilation_notice = CompilationNotice()
+event.register("numba:compile", compilation_notice)

@@ -2,7 +2,7 @@
 
 Free functions of arrays, for the weights and the embedding.  Matrices are worked on in *lanes*, arrays whose last axis
 runs over problems, so that the vector units see long inner loops.  Semidefinite matrices go through a pivoted Cholesky
-factor and one-sided rotations, which cost only what the rank asks for; indefinite ones, and where a complete basis is
+factor and one-sided rotations, whose cost follows the rank; indefinite ones, and where a complete basis is
 needed, through two-sided rotations.
 """
 
@@ -11,12 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from llise.engine.jit import FAST, jit
+from llise.engine.tolerances import LAST, RANK, SWEEPS
 
 LANES = 32
-SWEEPS = 30  # one-sided Jacobi converges in 1 to 6, two-sided in 5 to 8
-RANK = 1e-14  # a pivot this small against the greatest is rounding
 SKEW = 1e-31  # columns are orthogonal where the squared cosine is below rounding
-LAST = 1e-16  # convergence is quadratic: a sweep that met nothing more skewed was the last
 
 
 # ------------------------------------------------------------------------------------- semidefinite matrices
@@ -47,7 +45,7 @@ def pivoted_cholesky(K, j, L, left):
         for r in range(k):
             L[j, i, r] *= scale if left[r] >= 0.0 else 0.0
             left[r] = max(left[r] - L[j, i, r] * L[j, i, r], 0.0) if left[r] >= 0.0 else -1.0
-        left[pivot] = -1.0  # done
+        left[pivot] = -1.0  # already used
     return k
 
 
@@ -100,8 +98,8 @@ def _products(X, p, q, out):
 def _rotations(squares, p, q, inner, cosine, sine):
     """Rotations that make the columns p and q orthogonal, and their squared norms thereafter.
 
-    Returns the sum of squared cosines between them.  Few arrays a loop: more could overlap in more ways than the
-    compiler is ready to rule out, and would not be vectorised.
+    Returns the sum of squared cosines between them.  Few arrays a loop: with more, the
+    compiler could not rule out that they overlap, and would not vectorise the loop.
     """
     lanes = inner.size
     skew = 0.0
@@ -224,3 +222,26 @@ def _rotate(x, y, cosine, sine, lanes):
         v = y[l]
         x[l] = cosine[l] * u - sine[l] * v
         y[l] = sine[l] * u + cosine[l] * v
+
+
+def nearest_semidefinite(gram: np.ndarray) -> np.ndarray:
+    """Nearest positive semidefinite matrices, in place: negative eigenvalues become zero (eq. 24)."""
+    _clip_eigenvalues(gram)
+    return gram
+
+
+@jit()
+def _clip_eigenvalues(gram):
+    problems, m, _ = gram.shape
+    A = np.empty((m, m, LANES))
+    V = np.empty((m, m, LANES))
+    for first in range(0, problems, LANES):
+        lanes = min(LANES, problems - first)
+        eigen_lanes(gram[first : first + lanes], A, V)
+        for l in range(lanes):
+            for i in range(m):
+                if A[i, i, l] < 0.0:
+                    for r in range(m):
+                        part = A[i, i, l] * V[r, i, l]
+                        for s in range(m):
+                            gram[first + l, r, s] -= part * V[s, i, l]

@@ -14,7 +14,7 @@ import numpy as np
 from llise.engine.jit import FAST, jit
 from llise.engine.simd import load, spread, store, total
 
-# The upper Cholesky factor and its transpose, (N, N); pivots are kept as their inverses.
+# The upper Cholesky factor and its transpose, (N, N); pivots are stored as their inverses.
 Factor = namedtuple("Factor", ["upper", "lower"])
 
 
@@ -253,7 +253,7 @@ def solve(factor, X):
 
 @jit()
 def _subtract_tile(T, i, first, last, X, j):
-    """X[i:i+4, j:j+4] -= T[first:last, i:i+4]' X[first:last, j:j+4], in two sums that run abreast."""
+    """X[i:i+4, j:j+4] -= T[first:last, i:i+4]' X[first:last, j:j+4], in two independent sums."""
     a, b, c, d = load(X, i, j), load(X, i + 1, j), load(X, i + 2, j), load(X, i + 3, j)
     e = f = g = h = spread(0.0)
     for t in range(first, last, 2):

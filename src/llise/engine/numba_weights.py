@@ -1,29 +1,63 @@
-"""Compiled kernels from neighbours to weights (equation numbers: docs/math.md).
+"""Reconstruction weights, for NumPy arrays (equation numbers: docs/math.md).
 
-Free functions of arrays: no state, no Python objects, the GIL released, compiled once and cached.  A *problem* is
-one image at one block position: its k x k local Gram matrix K, kv = <x, neighbours> and a = <x, x>.  Problems are
-worked on in *lanes*, arrays whose last axis runs over problems, so that the vector units see long inner loops.
+A *problem* is one image at one block position: its k x k local Gram matrix K, kv = <x, neighbours> and a = <x, x>.
+Problems are worked on in *lanes*, arrays whose last axis runs over problems, so that the vector units see long inner
+loops.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from llise.engine.array_weights import reconstruction_values as broadcast_values
 from llise.engine.jit import FAST, jit
-from llise.engine.numba_eigen import LANES, eigen_lanes, one_sided_jacobi, pivoted_cholesky
-
-NEWTON = 60  # the secular equation takes 3 to 8 steps
-REACH = 1e-6  # a direction with a smaller part in the null space does not reach into it
-NULL = 1e-10  # an eigenvalue this near the least one, against the problem's scale, belongs to its space (hard case)
-HARD = 1e-13  # a part of kv this small against the problem's scale is rounding
+from llise.engine.numba_eigen import LANES, one_sided_jacobi, pivoted_cholesky
+from llise.engine.tolerances import HARD, NEWTON, NULL, REACH
 
 
-# --------------------------------------------------------------------------------------------- exact weights
+def reconstruction_values(w: np.ndarray, K: np.ndarray, kv: np.ndarray, a: np.ndarray, c: float) -> np.ndarray:
+    """f(w) of problems with any leading axes (eq. 13)."""
+    if not w.shape == kv.shape == K.shape[:-1] or w.shape[:-1] != a.shape:
+        return broadcast_values(w, K, kv, a, c)
+    flat = (np.ascontiguousarray(v).reshape(-1, *v.shape[w.ndim - 1 :]) for v in (w, K, kv, a))
+    return _reconstruction_values(*flat, c).reshape(a.shape)
+
+
+def affine_weights(K: np.ndarray, kv: np.ndarray, a: np.ndarray, c: float, ridge: float) -> np.ndarray:
+    """Closed form of the affine problem (eq. 20-22), with one Cholesky factor for each problem."""
+    K, kv, a = (np.ascontiguousarray(v) for v in (K, kv, a))
+    out = np.empty_like(kv)
+    _affine_weights(K, kv, a, c, ridge, out)
+    return out
+
+
+def sphere_weights(K: np.ndarray, kv: np.ndarray, a: np.ndarray, c: float) -> np.ndarray:
+    """Global optimum of the sphere problem (eq. 15-19) from the non-zero eigenvalues of K and their vectors."""
+    K, kv, a = (np.ascontiguousarray(v) for v in (K, kv, a))
+    out = np.empty_like(kv)
+    _sphere_weights(K, kv, a, c, out)
+    return out
+
+
+@jit(fastmath=FAST)
+def _reconstruction_values(w, K, kv, a, c):
+    problems, k = w.shape
+    out = np.empty(problems)
+    for i in range(problems):
+        quadratic = 0.0
+        linear = 0.0
+        for r in range(k):
+            row = 0.0
+            for s in range(k):
+                row += K[i, r, s] * w[i, s]
+            quadratic += w[i, r] * row
+            linear += w[i, r] * kv[i, r]
+        out[i] = (a[i] + quadratic - 2.0 * linear) / (a[i] + quadratic + c)
+    return out
 
 
 @jit()
-def affine_weights(K, kv, a, c, ridge, out):
-    """Closed form of the affine problem (eq. 20-22), a Cholesky factor a problem."""
+def _affine_weights(K, kv, a, c, ridge, out):
     problems, k = kv.shape
     factor = np.empty((k, k, LANES))
     u = np.empty((k, LANES))  # K^-1 kv
@@ -35,14 +69,14 @@ def affine_weights(K, kv, a, c, ridge, out):
             trace = k * a[first + l]
             for r in range(k):
                 trace += K[first + l, r, r] - 2.0 * kv[first + l, r]
-            lift = ridge * trace / k
+            shift = ridge * trace / k
             scale = a[first + l] + c
-            if not lift > 1e-12 * scale:
-                lift = ridge * 1e-6 * scale  # all neighbours equal x: any weights do, the ridge makes them even
+            if not shift > 1e-12 * scale:
+                shift = ridge * 1e-6 * scale  # all neighbours equal x: any weights do, the ridge makes them equal
             for r in range(k):
                 for s in range(r):
                     factor[r, s, l] = K[first + l, r, s]
-                factor[r, r, l] = K[first + l, r, r] + lift
+                factor[r, r, l] = K[first + l, r, r] + shift
                 u[r, l] = kv[first + l, r]
                 v[r, l] = 1.0
         _cholesky_lanes(factor, lanes)
@@ -69,7 +103,7 @@ def _affine_root(u, v, kv, a, c, w):
     if not rest > 1e-12 * al:  # rounding
         rest = 0.0
     L = (half + np.sqrt(max(half * half + lead * rest, 0.0))) / lead
-    if not L > 0.0:  # f >= 1 for every combination, and approaches 1 for endless weights: LLE's instead (L = 1)
+    if not L > 0.0:  # f >= 1 for every combination, and approaches 1 for ever larger weights: take LLE's (L = 1)
         L = 1.0
     mu = (L - be) / ga
     total = 0.0
@@ -117,11 +151,8 @@ def _solve_lanes(L, x, lanes):
 
 
 @jit()
-def sphere_weights(K, kv, a, c, out):
-    """Global optimum of the sphere problem (eq. 15-19) from the non-zero eigenvalues of K and their vectors.
-
-    Lanes hold problems of like rank: duplicates are common, a rank of one or two as frequent as full rank.
-    """
+def _sphere_weights(K, kv, a, c, out):
+    """Lanes hold problems of similar rank: duplicates are common, a rank of one or two as frequent as full rank."""
     problems, k = kv.shape
     factors = np.empty((problems, k, k))
     ranks = np.empty(problems, np.int64)
@@ -169,18 +200,18 @@ def _sphere_from_eigen(d, U, rank, kv, a, c, scratch, w):
             g[i] += U[i, r] * kv[r]
     for r in range(k):
         w[r] = kv[r]
-    kept = 0
+    outside = 0  # rows of U that do not span N
     for i in range(rank):
         if d[i] - least > NULL * scale:
-            _exchange(d, U, g, i, kept)
+            _exchange(d, U, g, i, outside)
             for r in range(k):
-                w[r] -= g[kept] * U[kept, r]
-            kept += 1
-    free = 0.0  # part of kv in N: rounding, or real?
+                w[r] -= g[outside] * U[outside, r]
+            outside += 1
+    free = 0.0  # squared part of kv in N, which may be rounding
     for r in range(k):
         free += w[r] * w[r]
     hard = np.sqrt(free) <= HARD * scale
-    count = kept if hard else rank
+    count = outside if hard else rank
     if not hard and rank < k:
         free = _null_direction(U, rank, kv, U[rank])
         hard = free <= HARD * scale  # N is the null space alone: small eigenvalues count, as kv has parts there
@@ -220,7 +251,7 @@ def _exchange(d, U, g, i, j):
 def _null_direction(U, rank, kv, x):
     """The unit vector x along the part of kv outside the range of K; returns that part's length.
 
-    Projected twice: what is left of the first time may be rounding, which lies anywhere.
+    Projected twice: what the first projection leaves may be rounding, which points anywhere.
     """
     for r in range(kv.size):
         x[r] = kv[r]
@@ -242,8 +273,8 @@ def _pole(d, g, count, least, a, c, coordinates):
         coordinates[i] = g[i] / (d[i] - least)
         inner += g[i] * coordinates[i]
         square += coordinates[i] * coordinates[i]
-    whole = a + c + least
-    L = 0.5 * (c + np.sqrt(c * c + 4.0 * whole * inner)) / whole
+    lead = a + c + least
+    L = 0.5 * (c + np.sqrt(c * c + 4.0 * lead * inner)) / lead
     if square > L * L:
         return False
     for i in range(count):
@@ -327,14 +358,14 @@ def _fill_null_space(U, count, w, ones, direction):
             for r in range(k):
                 w[r] += along * ones[r] + rest / length * direction[r]
             return
-    whole = missing if along >= 0.0 else -missing  # N is one line, along the ones
+    signed = missing if along >= 0.0 else -missing  # N is one line, along the ones
     for r in range(k):
-        w[r] += whole * ones[r]
+        w[r] += signed * ones[r]
 
 
 @jit(fastmath=FAST)
 def _project(U, count, x):
-    """Take from x its part in the span of the first rows of U; returns the length of what is left."""
+    """Subtract from x its part in the span of the first rows of U; returns the length of what is left."""
     k = x.size
     for i in range(count):
         inner = 0.0
@@ -346,115 +377,3 @@ def _project(U, count, x):
     for r in range(k):
         square += x[r] * x[r]
     return np.sqrt(square)
-
-
-@jit()
-def nearest_semidefinite(gram):
-    """Nearest positive semidefinite matrices to ``gram`` (problems, m, m), in place: negative eigenvalues to zero."""
-    problems, m, _ = gram.shape
-    A = np.empty((m, m, LANES))
-    V = np.empty((m, m, LANES))
-    for first in range(0, problems, LANES):
-        lanes = min(LANES, problems - first)
-        eigen_lanes(gram[first : first + lanes], A, V)
-        for l in range(lanes):
-            for i in range(m):
-                if A[i, i, l] < 0.0:
-                    for r in range(m):
-                        part = A[i, i, l] * V[r, i, l]
-                        for s in range(m):
-                            gram[first + l, r, s] -= part * V[s, i, l]
-
-
-# ---------------------------------------------------------------------------------------------- ADMM weights
-
-
-@jit(fastmath=FAST)
-def admm_weights(K, kv, a, c, affine, rho, eta, max_iter, tol, start, out, n_iter):
-    """The paper's iterations (eq. 23) from ``start`` (3, problems, k) = w, xi, j; one gradient step a round.
-
-    A problem is at rest once neither |w - xi| nor the change of xi exceeds ``tol`` (never, if that is negative).
-    """
-    problems, k = kv.shape
-    A = np.empty((k, k, LANES))
-    b = np.empty((k, LANES))
-    norms = np.empty(LANES)
-    rounds = np.empty(LANES, np.int64)
-    state = np.empty((3, k, LANES))
-    for first in range(0, problems, LANES):
-        lanes = min(LANES, problems - first)
-        for l in range(LANES):
-            # all lanes are filled, so that every problem meets the same instructions: rounding grows fast here
-            problem = first + min(l, lanes - 1)
-            norms[l] = a[problem]
-            for r in range(k):
-                b[r, l] = kv[problem, r]
-                for t in range(3):
-                    state[t, r, l] = start[t, problem, r]
-                for s in range(k):
-                    A[r, s, l] = K[problem, r, s]
-        _admm_lanes(A, b, norms, c, affine, rho, eta, max_iter, tol, state[0], state[1], state[2], rounds)
-        for l in range(lanes):
-            n_iter[first + l] = rounds[l]
-            for r in range(k):
-                out[first + l, r] = state[0, r, l]
-
-
-@jit(fastmath=FAST)
-def _admm_lanes(K, kv, a, c, affine, rho, eta, max_iter, tol, w, xi, j, n_iter):
-    k = kv.shape[0]
-    m = a.size
-    Kw = np.empty((k, m))
-    alpha = np.empty(m)
-    beta = np.empty(m)
-    norm = np.empty(m)
-    worst = np.empty(m)
-    live = np.ones(m)
-    n_iter[:] = max_iter
-    for iteration in range(max_iter):
-        for l in range(m):
-            alpha[l] = a[l]
-            beta[l] = a[l] + c
-            norm[l] = 0.0
-            worst[l] = 0.0
-        for r in range(k):
-            row = Kw[r]
-            for l in range(m):
-                row[l] = 0.0
-            for s in range(k):
-                part = K[r, s]
-                column = w[s]
-                for l in range(m):
-                    row[l] += part[l] * column[l]
-            for l in range(m):
-                alpha[l] += w[r, l] * (row[l] - 2.0 * kv[r, l])
-                beta[l] += w[r, l] * row[l]
-        for l in range(m):
-            alpha[l] = 1.0 - alpha[l] / beta[l]  # 1 - f
-            beta[l] = 2.0 / beta[l]
-        for r in range(k):
-            for l in range(m):
-                slope = beta[l] * (alpha[l] * Kw[r, l] - kv[r, l])  # gradient of f, eq. 14
-                w[r, l] -= live[l] * eta * (slope + rho * (w[r, l] - xi[r, l] + j[r, l]))
-                moved = w[r, l] + j[r, l]
-                norm[l] += moved if affine else moved * moved
-        for l in range(m):
-            norm[l] = (1.0 - norm[l]) / k if affine else 1.0 / np.sqrt(norm[l])
-        for r in range(k):
-            for l in range(m):
-                moved = w[r, l] + j[r, l]
-                projected = moved + norm[l] if affine else moved * norm[l]
-                gap = max(abs(w[r, l] - projected), abs(projected - xi[r, l]))
-                worst[l] = max(worst[l], gap)
-                j[r, l] += live[l] * (moved - projected - j[r, l])
-                xi[r, l] += live[l] * (projected - xi[r, l])
-        if tol < 0.0:
-            continue
-        resting = 0
-        for l in range(m):
-            if live[l] > 0.0 and worst[l] <= tol:
-                live[l] = 0.0
-                n_iter[l] = iteration + 1
-            resting += live[l] == 0.0
-        if resting == m:
-            break

@@ -1,8 +1,11 @@
 """Four float64 as one value of a compiled kernel.
 
-LLVM makes vector instructions of long loops by itself, but not of loops of four, and a block's coordinates are rows
-of four.  A ``Four`` is LLVM's ``<4 x double>``: it is loaded and stored, added up, and taken times another or a
-number.  Where registers are narrower LLVM splits it, so that it runs on every CPU.
+LLVM vectorises long loops by itself, but not loops of four, and a block's coordinates are rows of four.  A ``Four``
+is LLVM's ``<4 x double>``: it is loaded and stored, added, subtracted, and multiplied by another or by a number.  Where
+registers are narrower LLVM splits it, so that it runs on every CPU.
+
+This file uses parts of Numba and llvmlite that are not part of their stable interface (``numba.core`` and
+``llvmlite.ir``).  It holds for Numba 0.60 to 0.68 (``tests/test_numba.py`` checks the installed version).
 """
 
 from __future__ import annotations

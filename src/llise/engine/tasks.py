@@ -1,21 +1,131 @@
-"""Calls for joblib that carry all they need, so that any worker can do them again."""
+"""Work in parallel: tasks for joblib, which run in threads by default (the kernels release the GIL).
+
+``joblib.parallel_config`` chooses another backend, such as a Dask cluster.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
-from joblib import delayed
+from joblib import Parallel, delayed
+from threadpoolctl import ThreadpoolController
+from tqdm import tqdm
+
+from llise.engine.backend import device_of, namespace
+
+Array = Any
 
 
 def task(function: Callable, *arguments: Any, **options: Any) -> Any:
-    """``function(*arguments, **options)``, delayed.
+    """Return the call ``function(*arguments, **options)``, delayed, for :class:`joblib.Parallel`.
 
     On a cluster joblib scatters every large argument to one worker, and it is lost if that worker ends.  Arguments
     packed in a tuple travel with the call instead.
+
+    Parameters
+    ----------
+    function : callable
+    *arguments, **options
+        Arguments of the call.
+
+    Returns
+    -------
+    tuple
+        What :func:`joblib.delayed` returns.
+
+    Examples
+    --------
+    >>> from joblib import Parallel
+    >>> from llise.engine.tasks import task
+    >>> Parallel()(task(pow, 2, exponent) for exponent in range(4))
+    [1, 2, 4, 8]
     """
     return delayed(_apply)(function, arguments, options)
 
 
 def _apply(function: Callable, arguments: tuple, options: dict[str, Any]) -> Any:
     return function(*arguments, **options)
+
+
+def run_chunks(
+    function: Callable, tasks: Iterable[tuple], n_tasks: int, n_jobs: int | None, progress: str | None
+) -> Iterator[Any]:
+    """Run a function on many tasks in parallel; BLAS uses one thread for each.
+
+    Parameters
+    ----------
+    function : callable
+    tasks : iterable of tuple
+        Arguments of each call, which are drawn only a few calls ahead.
+    n_tasks : int
+        Their number, for the progress bar.
+    n_jobs : int or None
+        As in joblib.
+    progress : str or None
+        Title of the progress bar, which appears on a terminal only; None shows none.
+
+    Yields
+    ------
+    object
+        Results in the order of the tasks.
+
+    Examples
+    --------
+    >>> from llise.engine.tasks import run_chunks
+    >>> list(run_chunks(pow, [(2, 3), (3, 2)], 2, n_jobs=1, progress=None))
+    [8, 9]
+    """
+    bar = tqdm(total=n_tasks, desc=progress, leave=False, disable=None if progress else True)
+    with _blas().limit(limits=1), bar:
+        workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
+        for result in workers(task(function, *arguments) for arguments in tasks):
+            bar.update()
+            yield result
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The BLAS libraries of NumPy and SciPy; finding them takes milliseconds, so it is done once."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def gather(parts: Iterable[dict[str, Array]], b: int) -> dict[str, Array]:
+    """Collect the arrays of all blocks, part by part, so that no part is in memory twice.
+
+    Parameters
+    ----------
+    parts : iterable of dict
+        Arrays, or None, of successive blocks by name.
+    b : int
+        Number of all blocks.
+
+    Returns
+    -------
+    dict
+        Arrays of all blocks by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.tasks import gather
+    >>> gather([{"x": np.zeros(2)}, {"x": np.ones(1)}], 3)
+    {'x': array([0., 0., 1.])}
+    """
+    whole: dict[str, Array] = {}
+    at = 0
+    for part in parts:
+        size = next(v.shape[0] for v in part.values() if v is not None)
+        for name, v in part.items():
+            if name not in whole:
+                whole[name] = None if v is None else _empty(v, b)
+            if v is not None:
+                whole[name][at : at + size] = v
+        at += size
+    return whole
+
+
+def _empty(v: Array, b: int) -> Array:
+    """An array for b blocks, of the kind of ``v``."""
+    return namespace(v).empty((b, *v.shape[1:]), dtype=v.dtype, device=device_of(v))

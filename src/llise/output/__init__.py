@@ -1,1 +1,1 @@
-"""Diagnoses as a table, CSV, JSON and an HTML report."""
+"""Diagnoses as a table, CSV, JSON and an HTML report; nothing is computed here."""

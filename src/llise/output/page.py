@@ -1,7 +1,7 @@
 """One self-contained HTML file from diagnoses: pictures, block maps, verdicts and the manifold map.
 
-Nothing is computed here. Pictures are written while they come, so that a report of many images needs the
-memory of one; what the summary shows of each is all that is kept.
+Nothing is computed here. Each image is written when it is added, so that a report of many images needs the memory of
+one; only what the summary shows of each image is held until the end.
 """
 
 from __future__ import annotations
@@ -12,37 +12,46 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from importlib.resources import files
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from llise import __version__
-from llise.diagnosis.diagnoser import Diagnosis
 from llise.labels import LABELS, LETTERS
+from llise.output.words import COLOURS, NAMES, verdict_sentence
 from llise.storage.files import atomic_write
 
-COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
-"""The palette of Okabe and Ito, told apart with every kind of colour vision; in the order of LABELS."""
-
-NAMES = dict(zip(LABELS, ("original", "contrast", "Gaussian noise", "luminance", "blur", "impulse noise", "JPEG")))
-"""How a label reads in a table."""
-
-NOUNS = {**NAMES, "contrast": "contrast change", "luminance": "luminance shift", "jpeg": "JPEG compression"}
-"""How a distortion reads after a word for its strength."""
-
-STRENGTHS = ((30, "slight"), (150, "moderate"), (600, "strong"), (math.inf, "severe"))
-"""Words for an MSE up to each bound."""
+if TYPE_CHECKING:
+    from llise.diagnosis import Diagnosis
 
 DISPLAY_SIDE = 1024
+"""Longest side of a displayed picture in pixels."""
+
 DISPLAY_BYTES_PER_PIXEL = 0.42
+"""Largest size of a displayed picture."""
+
 N_NEAREST = 3
+"""Nearest training blocks that are shown of each block."""
 
 
 class Manifold(Protocol):
-    """What a report needs to know of a fitted :class:`llise.Diagnoser`."""
+    """What a report needs of a fitted :class:`llise.Diagnoser`.
+
+    Attributes
+    ----------
+    reference : ndarray of uint8, shape (h, w)
+        The reference.
+    block_size : int
+        Side of the blocks in pixels.
+    training_labels : list of str
+        Labels of the training images.
+    training_mse : ndarray, shape (n,)
+        Their errors.
+    map_positions : ndarray, shape (n, 2)
+        Their places in the map of whole images.
+    """
 
     reference: np.ndarray
     block_size: int
@@ -52,9 +61,9 @@ class Manifold(Protocol):
 
 
 class HtmlReport:
-    """A report that takes one diagnosis after the other; a context manager.
+    """A report to which diagnoses are added one after the other; a context manager.
 
-    The file appears under its name only when the block ends without an error.
+    The file appears under its name only when the ``with`` block ends without an error.
 
     Parameters
     ----------
@@ -64,6 +73,12 @@ class HtmlReport:
         Fitted; gives the reference, the training images' labels, MSE and places in the map.
     title : str
         Heading of the page.
+
+    Examples
+    --------
+    >>> with HtmlReport("report.html", diagnoser) as report:  # doctest: +SKIP
+    ...     for diagnosis in diagnoser.diagnose(images):
+    ...         report.add(diagnosis)
     """
 
     def __init__(self, path: str | os.PathLike[str], manifold: Manifold, title: str = "Image diagnosis"):
@@ -85,81 +100,65 @@ class HtmlReport:
             if error[0] is None:
                 self._write_json("results", {"images": self._images, "failures": self._failures})
                 self._file.write(self._tail)
-        except BaseException as failed:
-            self._target.__exit__(type(failed), failed, failed.__traceback__)
+        except BaseException as failure:
+            self._target.__exit__(type(failure), failure, failure.__traceback__)
             raise
         self._target.__exit__(*error)
 
     def add(self, diagnosis: Diagnosis) -> None:
-        """Append one image."""
+        """Append one image.
+
+        Parameters
+        ----------
+        diagnosis : Diagnosis
+            Its diagnosis.
+        """
         self._write_json(f"image-{len(self._images)}", _image_data(diagnosis))
         self._images.append(_summary_data(diagnosis, f"image {len(self._images) + 1}"))
 
     def add_failure(self, message: str) -> None:
-        """Mention an image that could not be judged."""
+        """Mention an image that could not be diagnosed.
+
+        Parameters
+        ----------
+        message : str
+            The reason, beginning with the file's name.
+        """
         self._failures.append(message)
 
     def _write_json(self, name: str, value: Any) -> None:
         self._file.write(f'<script type="application/json" id="{name}">{script_json(value)}</script>\n')
 
 
-def write_html(
-    path: str | os.PathLike[str],
-    manifold: Manifold,
-    diagnoses: Iterable[Diagnosis],
-    title: str = "Image diagnosis",
-) -> None:
-    """Write a report of all diagnoses, which may come from a generator."""
-    with HtmlReport(path, manifold, title) as report:
-        for diagnosis in diagnoses:
-            report.add(diagnosis)
-
-
-def verdict_sentence(diagnosis: Diagnosis) -> str:
-    """Say in one sentence what is wrong, how strongly, where, and how sure that is."""
-    sure = f"{100 * diagnosis.confidence:.0f} % confident"
-    if diagnosis.verdict == ("original",):
-        return f"No distortion found: a faithful copy of the reference, {sure}."
-    found = []
-    for kind in diagnosis.verdict:
-        mse = diagnosis.severity[kind]
-        found.append(f"{strength_word(mse)} {NOUNS[kind]} (MSE {mse:.0f})")
-    text = " and ".join(found)
-    return f"{text[0].upper()}{text[1:]}{_where(diagnosis.block_severity)}, {sure}."
-
-
-def strength_word(mse: float) -> str:
-    """Word for a severity."""
-    return next(word for bound, word in STRENGTHS if mse < bound)
-
-
-def _where(severity: np.ndarray) -> str:
-    """Name the ninth of the picture that stands out, if one does."""
-    if min(severity.shape) < 3:
-        return ""
-    ninths = np.array(
-        [[part.mean() for part in np.array_split(band, 3, axis=1)] for band in np.array_split(severity, 3)]
-    )
-    row, col = np.unravel_index(ninths.argmax(), ninths.shape)
-    if ninths[row, col] < 1.5 * severity.mean():
-        return ""
-    place = " ".join(filter(None, [("top", "", "bottom")[row], ("left", "", "right")[col]])) or "centre"
-    return f", most at the {place}"
-
-
 def script_json(value: Any) -> str:
-    """JSON that cannot end or open an HTML element, for a script element."""
+    """Write JSON for a script element: nothing in it can close or open an HTML element.
+
+    Parameters
+    ----------
+    value : dict, list, number, str or None
+        Plain data without NaN.
+
+    Returns
+    -------
+    str
+        JSON in one line.
+
+    Examples
+    --------
+    >>> script_json("</script>")
+    '"\\\\u003c/script\\\\u003e"'
+    """
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _page(title: str) -> str:
-    """The template with style, script and title filled in, data still to come."""
+    """The template with style, script and title filled in, but not yet the data."""
     templates = files("llise.output") / "templates"
     page = (templates / "report.html").read_text(encoding="utf-8")
     style, script = ((templates / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    filled = {"style": style.strip(), "script": script.strip(), "version": __version__}
-    for name, text in filled.items():
+    contents = {"style": style.strip(), "script": script.strip(), "version": __version__}
+    for name, text in contents.items():
         page = page.replace(f"<!--{name}-->", text)
     # The title comes last, and cannot contain a mark because its "<" is escaped.
     return page.replace("<!--title-->", html.escape(title))
@@ -192,7 +191,7 @@ def _image_data(diagnosis: Diagnosis) -> dict[str, Any]:
     ssim = np.clip(diagnosis.ssim_map, 0.0, 1.0) * 255.0
     return {
         "picture": picture_uri(diagnosis.image),
-        # Half the resolution will do for a map that is smooth over its window of several pixels.
+        # Half the resolution is enough for a map that is smooth over several pixels.
         "ssim": picture_uri(np.rint(ssim).astype(np.uint8), longest=256, quality=60),
         "rows": rows,
         "cols": cols,
@@ -222,7 +221,28 @@ def _summary_data(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
 
 
 def picture_uri(image: np.ndarray, longest: int = DISPLAY_SIDE, quality: int = 88) -> str:
-    """A compressed copy for display as data URI, at most ``DISPLAY_BYTES_PER_PIXEL``."""
+    """Compress a picture for display.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape (h, w)
+        Grey values.
+    longest : int
+        Longest side of the displayed picture; a larger image is reduced.
+    quality : int
+        Quality of the WebP coding to begin with; it is lowered until the picture needs at most
+        ``DISPLAY_BYTES_PER_PIXEL``.
+
+    Returns
+    -------
+    str
+        A data URI.
+
+    Examples
+    --------
+    >>> picture_uri(np.zeros((8, 8), np.uint8)).split(",")[0]
+    'data:image/webp;base64'
+    """
     from PIL import Image
 
     picture = Image.fromarray(image)
@@ -231,7 +251,7 @@ def picture_uri(image: np.ndarray, longest: int = DISPLAY_SIDE, quality: int = 8
     while True:
         buffer = io.BytesIO()
         picture.save(buffer, "WEBP", quality=quality, method=3)
-        # Noise is dear: it is given fewer bytes until the picture is within its budget.
+        # Noise compresses badly: lower the quality until the picture is within its budget.
         if buffer.tell() <= budget or quality <= 20:
             return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
         quality -= 12

@@ -1,4 +1,4 @@
-"""How the paper's iterations approach a solution, step by step, beside the exact solver."""
+"""How the paper's iterations approach a solution, step by step, compared with the exact solver."""
 
 from __future__ import annotations
 
@@ -14,22 +14,30 @@ from llise.pipeline import Fitted, Settings, fit_chunk
 from llise.weights import RIDGE
 
 N_BLOCKS = 32
-MAX_COUNT = 1000  # iterations shown, well beyond the published counts
-SEVERAL = (25, 50, 75)  # percentiles over blocks
+"""Number of blocks that the curves are computed on."""
+
+MAX_COUNT = 1000
+"""Number of iterations shown, well beyond the published counts."""
+
+PERCENTILES = (25, 50, 75)
+"""Percentiles over blocks."""
 
 
 def convergence(
     images: np.ndarray, *, kernel: str = "linear", n_neighbors: int, n_components: int, block_size: int, seed: int = 0
 ) -> dict[str, Any]:
-    """Objective and constraint violation by iteration, on blocks spread evenly over the images.
+    """Compute objective and constraint violation by iteration, on blocks spread evenly over the images.
 
     Parameters
     ----------
-    images : uint8 array (n, h, w)
+    images : ndarray of uint8, shape (n, h, w)
         Training images.
     kernel : {"linear", "poly", "rbf", "sigmoid"}
-    n_neighbors, n_components, block_size, seed
+        Kernel of the method.
+    n_neighbors, n_components, block_size : int
         As for the estimators.
+    seed : int
+        Seed for all random numbers.
 
     Returns
     -------
@@ -37,6 +45,13 @@ def convergence(
         ``weights`` and ``embedding``, each with one curve a solver: ``iteration``, and ``objective`` and
         ``violation`` as the quartiles over blocks at each of these.  The weights' violation is the mean over images
         of ``| |w| - 1 |``, the embedding's that of eq. 31.
+
+    Examples
+    --------
+    >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 8)).astype(np.uint8)
+    >>> curves = convergence(images, n_neighbors=3, n_components=2, block_size=8)
+    >>> curves["n_blocks"], sorted(curves["embedding"])
+    (1, ['corrected', 'exact', 'published'])
     """
     mosaic, grid = _sample(images, block_size)
     exact = Settings(
@@ -74,7 +89,7 @@ def convergence(
 
 
 def _sample(images: np.ndarray, block_size: int) -> tuple[np.ndarray, BlockGrid]:
-    """Images of one row of blocks: some of the whole images' blocks side by side."""
+    """Images of one row of blocks: a sample of the whole images' blocks side by side."""
     whole = BlockGrid.of_images(images.shape[1:], block_size)
     chosen = np.unique(np.linspace(0, whole.n_blocks - 1, min(N_BLOCKS, whole.n_blocks)).astype(int))
     row = BlockGrid.of_images((block_size, block_size * len(chosen)), block_size)
@@ -82,12 +97,12 @@ def _sample(images: np.ndarray, block_size: int) -> tuple[np.ndarray, BlockGrid]
 
 
 def _counts() -> list[int]:
-    """Iterations that are looked at, evenly spaced on a logarithmic scale."""
+    """Iterations that are shown, evenly spaced on a logarithmic scale."""
     return sorted({round(count) for count in np.geomspace(1, MAX_COUNT, 19)})
 
 
 def _stopped(admm: ADMM, *, weights: int | None = None, embedding: int = 1) -> ADMM:
-    """The iterations stopped at other counts than the published ones."""
+    """The same iterations, stopped at these counts instead of the published ones."""
     assert admm.max_iter is not None
     return replace(admm, max_iter=(weights or admm.max_iter[0], embedding, 1))
 
@@ -111,12 +126,12 @@ def _embedding_curve(fitted: Fitted) -> dict[str, Any]:
 
 
 def _exact_curve(fitted: Fitted) -> dict[str, Any]:
-    """Every step up to the last of the slowest block; a block that is done stays where it is."""
+    """Every step up to the last of the slowest block; a block that has converged keeps its value."""
     n = fitted.coordinates.shape[1]
     objective = fitted.history[..., 0]
     last = int(np.isfinite(objective).sum(axis=1).max())
     steps = [np.where(np.isfinite(objective[:, t]), objective[:, t], fitted.objective) for t in range(last)]
-    # Every step stays on the constraint set, so that the last violation is that of all of them.
+    # Every step satisfies the constraints, so that the last violation holds for all of them.
     violation = np.broadcast_to(fitted.violation, (last, len(fitted.violation)))
     return _curve(list(range(1, last + 1)), np.array(steps) / n, violation)
 
@@ -125,6 +140,6 @@ def _curve(iterations: list[int], objective: np.ndarray, violation: np.ndarray) 
     """Quartiles over blocks (steps, blocks) at each iteration."""
     return {
         "iteration": iterations,
-        "objective": np.percentile(objective, SEVERAL, axis=1).tolist(),
-        "violation": np.percentile(violation, SEVERAL, axis=1).tolist(),
+        "objective": np.percentile(objective, PERCENTILES, axis=1).tolist(),
+        "violation": np.percentile(violation, PERCENTILES, axis=1).tolist(),
     }

@@ -20,11 +20,13 @@ from PIL import Image
 
 from llise.datasets import ImageSet
 from llise.labels import KINDS, LABELS, LETTERS
-from llise.output.page import COLOURS, NAMES
-from llise.reproduction.experiments import METHODS
+from llise.output.words import COLOURS, NAMES
+from llise.reproduction.methods import METHODS
 from llise.storage.files import atomic_write
 
-MARKERS = ("*", "s", "o", "^", "D", "X", "P")  # a shape besides the colour, in the order of LABELS
+MARKERS = ("*", "s", "o", "^", "D", "X", "P")
+"""Shapes in the order of LABELS, for readers who do not see the colours."""
+
 INK, QUIET, LINE = "#1b1f24", "#59626e", "#dde1e6"
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -42,24 +44,43 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 DPI = 110
-SOLVERS = {  # curve: its name, colour and dashes
+SOLVERS = {  # name, colour and line style of each curve
     "admm": ("ADMM", COLOURS[5], "-"),
     "published": ("ADMM as published", COLOURS[5], "-"),
-    "corrected": ("ADMM, slips corrected", COLOURS[1], "--"),
+    "corrected": ("ADMM, errors corrected", COLOURS[1], "--"),
     "exact": ("exact solver", COLOURS[4], "-"),
 }
 
 
 def draw(folder: Path, results: dict[str, Any], training: ImageSet, test: ImageSet) -> list[Path]:
-    """Draw all figures that the results have something for; returns their files."""
+    """Draw all figures for which the results have data, as PNG files.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are written; it must exist.
+    results : dict
+        The content of results.json.
+    training, test : ImageSet
+        The images that the results are about.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Examples
+    --------
+    >>> draw(Path("figures"), done.results, training, test)  # doctest: +SKIP
+    """
     figures: dict[str, Callable[[], Figure | None]] = {
-        "training": lambda: training_samples(training),
-        "test": lambda: test_images(test),
-        "confusion": lambda: confusion(results),
-        "block-confusion": lambda: block_confusion(results),
-        "manifold": lambda: manifold(results),
-        "manifolds": lambda: manifolds(results),
-        "convergence": lambda: convergence(results),
+        "training": lambda: _training_samples(training),
+        "test": lambda: _test_images(test),
+        "confusion": lambda: _confusion(results),
+        "block-confusion": lambda: _block_confusion(results),
+        "manifold": lambda: _manifold(results),
+        "manifolds": lambda: _manifolds(results),
+        "convergence": lambda: _convergence(results),
     }
     written = []
     with matplotlib.rc_context(STYLE):
@@ -67,7 +88,7 @@ def draw(folder: Path, results: dict[str, Any], training: ImageSet, test: ImageS
             figure = make()
             path = folder / f"{name}.png"
             if figure is None:
-                path.unlink(missing_ok=True)  # of an earlier run with other methods
+                path.unlink(missing_ok=True)  # it may be there from an earlier run with other methods
             else:
                 _save(figure, path)
                 written.append(path)
@@ -75,7 +96,7 @@ def draw(folder: Path, results: dict[str, Any], training: ImageSet, test: ImageS
 
 
 def _save(figure: Figure, path: Path) -> None:
-    """As PNG of 256 colours, which these figures do not exceed to the eye."""
+    """Write a PNG of 256 colours, which is small and looks the same."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI, facecolor="white")
     picture = Image.open(buffer).convert("RGB").quantize(256, dither=Image.Dither.NONE)
@@ -91,7 +112,7 @@ def _panels(rows: int, cols: int, width: float, height: float) -> tuple[Figure, 
 # ---------------------------------------------------------------------------------------------- images
 
 
-def training_samples(training: ImageSet) -> Figure:
+def _training_samples(training: ImageSet) -> Figure:
     """The original, and each kind at a low, a middle and the highest error."""
     labels = training.labels
     kinds = [kind for kind in KINDS if (labels == kind).any()]
@@ -105,7 +126,7 @@ def training_samples(training: ImageSet) -> Figure:
     return figure
 
 
-def test_images(test: ImageSet) -> Figure:
+def _test_images(test: ImageSet) -> Figure:
     """All test images with their kinds."""
     figure, axes = _panels(2, 6, 9.4, 4.0)
     for i, (axis, kinds) in enumerate(zip(axes.flat, test.kinds), start=1):
@@ -128,21 +149,20 @@ def _picture(axis: Any, image: np.ndarray | None, title: str, below: str = "") -
 # ------------------------------------------------------------------------------------------ recognition
 
 
-def confusion(results: dict[str, Any]) -> Figure:
-    """Images judged leave-one-out, in shares of each true kind."""
-    found = {name: entry["train"]["confusion"] for name, entry in _ordered(results)}
-    totals = {name: np.sum(matrix, axis=1, keepdims=True) for name, matrix in found.items()}
-    shares = {name: np.array(matrix) / np.maximum(totals[name], 1) for name, matrix in found.items()}
+def _confusion(results: dict[str, Any]) -> Figure:
+    """Training images judged leave-one-out, as shares of each true kind."""
+    counts = {name: np.array(entry["train"]["confusion"]) for name, entry in _ordered(results)}
+    shares = {name: matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1) for name, matrix in counts.items()}
     return _matrices(shares, "share of the images", {name: e["train"]["accuracy"] for name, e in _ordered(results)})
 
 
-def block_confusion(results: dict[str, Any]) -> Figure | None:
-    """Votes of the blocks, in shares of each true kind."""
-    found = {name: e["train"] for name, e in _ordered(results) if e["train"]["block_confusion"]}
-    if not found:
+def _block_confusion(results: dict[str, Any]) -> Figure | None:
+    """Votes of the blocks, as shares of each true kind."""
+    trained = {name: e["train"] for name, e in _ordered(results) if e["train"]["block_confusion"]}
+    if not trained:
         return None
-    matrices = {name: np.array(train["block_confusion"]) for name, train in found.items()}
-    return _matrices(matrices, "share of the blocks", {name: t["block_accuracy"] for name, t in found.items()})
+    matrices = {name: np.array(train["block_confusion"]) for name, train in trained.items()}
+    return _matrices(matrices, "share of the blocks", {name: t["block_accuracy"] for name, t in trained.items()})
 
 
 def _matrices(matrices: dict[str, np.ndarray], unit: str, right: dict[str, float]) -> Figure:
@@ -178,7 +198,7 @@ def _matrices(matrices: dict[str, np.ndarray], unit: str, right: dict[str, float
 # ------------------------------------------------------------------------------------------- manifolds
 
 
-def manifold(results: dict[str, Any]) -> Figure | None:
+def _manifold(results: dict[str, Any]) -> Figure | None:
     """The first block-wise method's map of whole images, published and solved, by kind and by error."""
     blockwise = [(name, entry) for name, entry in _ordered(results) if entry["solver"] != "eigen"]
     if not blockwise:
@@ -200,7 +220,7 @@ def manifold(results: dict[str, Any]) -> Figure | None:
     return figure
 
 
-def manifolds(results: dict[str, Any]) -> Figure:
+def _manifolds(results: dict[str, Any]) -> Figure:
     """Every method's map of whole images, by kind."""
     shown = _ordered(results)
     cols = min(4, len(shown))
@@ -249,33 +269,33 @@ def _kind_legend(figure: Figure) -> None:
 # ----------------------------------------------------------------------------------------- convergence
 
 
-def convergence(results: dict[str, Any]) -> Figure | None:
+def _convergence(results: dict[str, Any]) -> Figure | None:
     """Objective and constraint violation by iteration: weights above, embedding below."""
-    course = results["convergence"]
-    if course is None:
+    curves = results["convergence"]
+    if curves is None:
         return None
     figure, axes = _panels(2, 2, 9.4, 6.2)
     for row, (step, title) in enumerate((("weights", "Reconstruction weights"), ("embedding", "Embedding"))):
         for axis, measure in zip(axes[row], ("objective", "violation")):
-            for curve in SOLVERS:
-                if values := course[step].get(curve):
-                    _curve(axis, values["iteration"], values[measure], *SOLVERS[curve])
-            axis.axvline(course["published_iterations"][row], color=QUIET, linewidth=1, linestyle=":")
+            for solver in SOLVERS:
+                if values := curves[step].get(solver):
+                    _curve(axis, values["iteration"], values[measure], *SOLVERS[solver])
+            axis.axvline(curves["published_iterations"][row], color=QUIET, linewidth=1, linestyle=":")
             axis.set_title(f"{title}: {'objective' if measure == 'objective' else 'constraint violation'}")
             axis.grid(True, linewidth=0.6)
             axis.set_xscale("log")
             axis.set_xlabel("iteration")
         axes[row, 1].set_ylim(bottom=-0.04)
         axes[row, 1].legend(fontsize=8)
-        axes[row, 0].set_ylabel("a block and image")
+        axes[row, 0].set_ylabel("per block and image")
     axes[1, 0].set_yscale("log")
-    axes[1, 0].set_ylim(bottom=max(1e-12, axes[1, 0].get_ylim()[0]))  # what is below is rounding
-    _say_published(axes[0, 0], course["published_iterations"][0])
+    axes[1, 0].set_ylim(bottom=max(1e-12, axes[1, 0].get_ylim()[0]))  # smaller values are rounding errors
+    _label_published(axes[0, 0], curves["published_iterations"][0])
     return figure
 
 
 def _curve(axis: Any, iteration: Sequence[int], quartiles: Sequence, name: str, colour: str, dashes: str) -> None:
-    """Median over blocks, and quartiles where they are a band; an answer without iterations is a line across."""
+    """Median over blocks, for the embedding with quartiles; a solver without iterations is a horizontal line."""
     low, middle, high = (np.array(values) for values in quartiles)
     if len(iteration) == 1:
         axis.axhline(middle[0], color=colour, linewidth=1.8, label=name)
@@ -285,7 +305,7 @@ def _curve(axis: Any, iteration: Sequence[int], quartiles: Sequence, name: str, 
     axis.plot(iteration, middle, dashes, color=colour, linewidth=1.8, label=name)
 
 
-def _say_published(axis: Any, count: int) -> None:
+def _label_published(axis: Any, count: int) -> None:
     axis.annotate(
         "published count", (count, 1), xycoords=("data", "axes fraction"), xytext=(-4, -3), fontsize=8, color=QUIET,
         textcoords="offset points", ha="right", va="top",

@@ -1,1 +1,1 @@
-"""Files that are written whole, model files, and the cache of fitted models."""
+"""Files and folders: complete writes, model files, the classes that can be saved, and the cache."""

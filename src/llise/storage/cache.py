@@ -1,4 +1,4 @@
-"""Fitted diagnosers of earlier runs, found by the reference's content and the settings."""
+"""The cache of fitted diagnosers: one model file per reference image, settings and version of the package."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llise import __version__
+from llise.storage.folders import cache_folder
 from llise.storage.models import FORMAT_VERSION, ModelError, content_hash, load, save
 
 if TYPE_CHECKING:
@@ -18,39 +19,102 @@ if TYPE_CHECKING:
     from llise.diagnosis.diagnoser import Diagnoser
 
 MOST = 12
-"""Models that are kept; the one that was not used for longest goes first."""
+"""Largest number of models in the cache; the one that was not used for the longest time is deleted first."""
 
 
 def folder() -> Path:
-    """Where models are kept: ``llise`` in ``$XDG_CACHE_HOME``, by default ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "llise"
+    """Folder of the cached models.
+
+    Returns
+    -------
+    Path
+        ``models`` in :func:`llise.storage.folders.cache_folder`; it need not exist yet.
+
+    Examples
+    --------
+    >>> folder().name
+    'models'
+    """
+    return cache_folder() / "models"
 
 
 def place(reference: np.ndarray, settings: dict[str, Any]) -> Path:
-    """File of the model of this reference, these settings and this version of the package."""
+    """File of the model of a reference.
+
+    Parameters
+    ----------
+    reference : ndarray
+        The reference image.
+    settings : dict
+        Parameters of the Diagnoser; JSON can hold them.
+
+    Returns
+    -------
+    Path
+        The same for the same reference, settings and version of the package only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> place(np.zeros((8, 8)), {}) == place(np.ones((8, 8)), {})
+    False
+    """
     key = [content_hash(reference), settings, __version__, FORMAT_VERSION]
     return folder() / f"{hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]}.safetensors"
 
 
 def lookup(reference: np.ndarray, settings: dict[str, Any]) -> Diagnoser | None:
-    """The model from the cache, or None where there is none that can be used."""
+    """Load a model from the cache.
+
+    Parameters
+    ----------
+    reference : ndarray
+        The reference image.
+    settings : dict
+        Parameters of the Diagnoser.
+
+    Returns
+    -------
+    Diagnoser or None
+        None where the cache has no usable model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lookup(np.zeros((8, 8)), {"never": "saved"}) is None
+    True
+    """
     path = place(reference, settings)
     try:
         if not path.is_file():
             return None
         model = load(path)
-        os.utime(path)
-    except (ModelError, OSError):  # as good as absent: it is fitted again and replaced
+        os.utime(path)  # the time of the last use decides which model is deleted first
+    except (ModelError, OSError):  # a damaged file is replaced when the model has been fitted again
         return None
     return model
 
 
 def keep(model: Diagnoser, reference: np.ndarray, settings: dict[str, Any]) -> None:
-    """Put a model into the cache; where that cannot be done, the next run fits again."""
+    """Save a model in the cache; errors of the file system are ignored, as the next run can fit again.
+
+    Parameters
+    ----------
+    model : Diagnoser
+        The fitted model.
+    reference : ndarray
+        Its reference image.
+    settings : dict
+        Its parameters, as passed to :func:`lookup` later.
+
+    Examples
+    --------
+    >>> keep(model, reference, {"random_state": 0})  # doctest: +SKIP
+    """
     path = place(reference, settings)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         save(model, path)
-        kept = sorted(path.parent.glob("*.safetensors"), key=lambda p: p.stat().st_mtime)
-        for old in kept[:-MOST]:
+        by_age = sorted(path.parent.glob("*.safetensors"), key=lambda file: file.stat().st_mtime)
+        for old in by_age[:-MOST]:
             old.unlink()

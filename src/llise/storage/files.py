@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: written beside their place, then moved into it."""
+"""Writing files so that they are either complete or unchanged: a temporary file is written, then renamed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class OutputError(OSError):
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """Open a temporary file beside ``path`` and move it there when the block ends without an error.
+    """Open a temporary file in the folder of ``path`` and rename it to ``path`` when the block ends without an error.
 
     Parameters
     ----------
     path : str or path
-        Where the file shall be. A link is followed; a device, pipe or folder is refused.
+        The file to write.  A link is followed; a device, pipe or folder is refused.
     mode : {"wb", "w"}
         Binary or text.
     **options
@@ -36,13 +36,22 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any)
     ------
     OutputError
         The folder is missing or cannot be written, or ``path`` is not an ordinary file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(Path(folder) / "a.txt", "w", encoding="utf-8") as file:
+    ...         _ = file.write("complete")
+    ...     (Path(folder) / "a.txt").read_text()
+    'complete'
     """
     target = Path(os.path.realpath(path))
     check_writable(target)
     # The name is cut so that prefix and suffix still fit into the 255 bytes of a file name.
     temporary = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:100])}.{secrets.token_hex(4)}.tmp")
     try:
-        # Opened with the usual permissions less the umask; "x" because nobody else's file may be taken.
+        # Opened with the usual permissions; "x" so that a file of the same name is never overwritten.
         with open(temporary, mode.replace("w", "x"), **options) as file:
             yield file
         os.replace(temporary, target)
@@ -54,12 +63,23 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse early, before any long work, a place where no file can be written.
+    """Refuse a path where no file can be written, so that this is found before any long work.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to be written later.
 
     Raises
     ------
     OutputError
-        With the reason and the remedy.
+        With the reason and what to do.
+
+    Examples
+    --------
+    >>> check_writable("/")
+    Traceback (most recent call last):
+    llise.storage.files.OutputError: cannot write /: it is a folder; name a file in it
     """
     target = Path(os.path.realpath(path))
     if os.path.isdir(target):  # os.path, unlike Path, answers for impossible names too
@@ -73,6 +93,21 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def printable(text: str) -> str:
-    """Text on one line that any terminal and encoding can take: no control characters, no half characters."""
+    """Text on one line that any terminal can show: control characters and invalid Unicode are escaped.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as the name of a file.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(printable("two\\nlines"))
+    two\\nlines
+    """
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in safe)

@@ -1,8 +1,9 @@
 """Fitted models as one safetensors file: arrays and a JSON header, no pickle, checked before use.
 
-The header, in the file's metadata under ``llise``, has the name and version of the format, the model's class,
-its settings, the versions of the libraries that made it, the hash of the reference image and a digest of all
-of it. A file is read only after its header agrees with its size, and used only where the digest agrees too.
+The header, in the file's metadata under ``llise``, has the name and version of the format, the model's class, its
+settings, the versions of the libraries that wrote it, the hash of the reference image and a digest of all of it and
+of the arrays.  safetensors checks the file's structure (the sizes, dtypes and positions of the arrays); this module
+checks the header and the digest.
 """
 
 from __future__ import annotations
@@ -12,29 +13,19 @@ import json
 import os
 import platform
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
-from math import prod
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
+from typing import Any, Protocol
 
 import numpy as np
 
-from llise.storage import states
 from llise.storage.files import atomic_write
+from llise.storage.registry import SAVABLE, savable_class
 
 FORMAT = "llise-model"
 FORMAT_VERSION = 1
-CLASSES = ("LLISE", "KernelLLISE", "LLE", "KernelLLE", "DistortionRecognizer", "Diagnoser")
-"""Classes that a file may name; no other is ever looked up."""
-
-DTYPES = {
-    np.dtype(name).str: code
-    for name, code in {
-        "bool": "BOOL", "u1": "U8", "i1": "I8", "<u2": "U16", "<i2": "I16", "<u4": "U32", "<i4": "I32",
-        "<u8": "U64", "<i8": "I64", "<f4": "F32", "<f8": "F64",
-    }.items()
-}  # fmt: skip
 MAX_HEADER = 4_000_000
 LIBRARIES = ("llise", "numpy", "scipy", "scikit-learn", "scikit-image", "numba")
 
@@ -43,58 +34,90 @@ class ModelError(ValueError):
     """A model cannot be saved or loaded; the message names the file and says what to do."""
 
 
+class Savable(Protocol):
+    """What a class needs so that its objects can be saved; it must be in :data:`llise.storage.registry.SAVABLE` too."""
+
+    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays, and settings that JSON can hold, from which :meth:`from_state` restores the object."""
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Any:
+        """Restore an object; any exception means that the state cannot be used."""
+
+
 @dataclass(frozen=True)
 class Header:
-    """What a model file says of itself.
+    """What a model file says about itself.
 
     Attributes
     ----------
     format_version : int
+        Version of the file format.
     class_name : str
-        One of ``CLASSES``.
+        One of :data:`llise.storage.registry.SAVABLE`.
     settings : dict
         Parameters and small fitted values.
     versions : dict of str to str
-        Python and libraries that made the file.
+        Versions of Python and of the libraries that wrote the file.
     reference_sha256 : str or None
         Hash of the reference image, where the model has one.
     arrays : dict of str to (str, tuple of int)
         Dtype and shape of each array.
     digest : str
         SHA-256 of everything above and of the arrays' bytes.
+
+    Examples
+    --------
+    >>> Header(1, "LLE", {"rows": False}, {"numpy": "2.0"}, None, {"training_images": ("uint8", (9, 8, 8))}, "ab12")
+    Header(format_version=1, class_name='LLE', reference_sha256=None, digest='ab12')
     """
 
     format_version: int
     class_name: str
-    settings: dict[str, Any]
-    versions: dict[str, str]
+    settings: dict[str, Any] = field(repr=False)
+    versions: dict[str, str] = field(repr=False)
     reference_sha256: str | None
-    arrays: dict[str, tuple[str, tuple[int, ...]]]
+    arrays: dict[str, tuple[str, tuple[int, ...]]] = field(repr=False)
     digest: str
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted model to one file.
+def save(model: Savable, path: str | os.PathLike[str]) -> None:
+    """Save a fitted model to a file.
+
+    The same model gives the same bytes.  An existing file is replaced only when the new one is complete.
 
     Parameters
     ----------
-    model : LLISE, KernelLLISE, DistortionRecognizer, Diagnoser, ...
-        Fitted.
+    model : LLISE, KernelLLISE, LLE, KernelLLE, DistortionRecognizer or Diagnoser
+        The fitted model.
     path : str or path
-        Replaced as a whole when everything is written.
+        The file to write.
 
     Raises
     ------
     ModelError
-        The model is of another class, or a setting is not plain data, such as a function.
+        The object is not one of these models, or a setting is not plain data (a function, for instance).
+    OutputError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import llise
+    >>> model = llise.LLE(2, n_neighbors=3).fit(np.random.default_rng(0).random((9, 4, 5)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     llise.save(model, os.path.join(folder, "model.llise"))
+    ...     llise.load(os.path.join(folder, "model.llise"))
+    LLE(n_components=2, n_neighbors=3)
     """
     from safetensors.numpy import save as to_bytes
 
     name = type(model).__name__
-    if name not in CLASSES:
-        raise ModelError(f"{path}: a {name} cannot be saved; expected one of {', '.join(CLASSES)}")
-    arrays, settings = model.to_state() if hasattr(model, "to_state") else states.state_of(model)
-    arrays = {key: _plain(value) for key, value in arrays.items()}
+    if name not in SAVABLE:
+        raise ModelError(f"{path}: a {name} cannot be saved; expected one of {', '.join(SAVABLE)}")
+    state, settings = model.to_state()
+    arrays = {key: _plain(value) for key, value in state.items()}
     content: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -116,29 +139,34 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model that :func:`save` wrote.
 
-    Nothing in the file is executed. Memory is bounded by the size of the file.
+    Nothing in the file is executed.  Memory is bounded by the size of the file.
 
     Parameters
     ----------
     path : str or path
+        The file to read.
 
     Returns
     -------
-    The fitted model.
+    LLISE, KernelLLISE, LLE, KernelLLE, DistortionRecognizer or Diagnoser
+        The fitted model.
 
     Raises
     ------
     ModelError
         The file is missing, truncated, changed, of a newer format or of another program.
-    """
-    import llise
 
+    Examples
+    --------
+    >>> import llise
+    >>> llise.load("absent.llise")
+    Traceback (most recent call last):
+    llise.storage.models.ModelError: absent.llise: no such file; name a file made by llise fit
+    """
     header, arrays = _read(Path(path))
     try:
-        kind = getattr(llise, header.class_name)
-        if hasattr(kind, "from_state"):
-            return kind.from_state(arrays, header.settings)
-        return states.restored(header.class_name, arrays, header.settings)
+        saved_class: Any = savable_class(header.class_name)
+        return saved_class.from_state(arrays, header.settings)
     except Exception as error:  # whatever a state of the wrong shape provokes
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(f"{path}: not a usable {header.class_name} ({reason}); fit it again") from error
@@ -147,16 +175,53 @@ def load(path: str | os.PathLike[str]) -> Any:
 def read_header(path: str | os.PathLike[str]) -> Header:
     """Read and check a model file without building the model.
 
+    Parameters
+    ----------
+    path : str or path
+        The file to read.
+
+    Returns
+    -------
+    Header
+
     Raises
     ------
     ModelError
         As for :func:`load`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import llise
+    >>> model = llise.LLE(2, n_neighbors=3).fit(np.zeros((5, 4, 4), np.uint8) + np.arange(4, dtype=np.uint8))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     llise.save(model, os.path.join(folder, "model.llise"))
+    ...     read_header(os.path.join(folder, "model.llise")).arrays
+    {'training_images': ('uint8', (5, 4, 4))}
     """
     return _read(Path(path))[0]
 
 
 def content_hash(image: np.ndarray) -> str:
-    """SHA-256 of an image's size and pixels."""
+    """SHA-256 of an image's dtype, size and pixels.
+
+    Parameters
+    ----------
+    image : ndarray
+        Any array.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> content_hash(np.zeros((2, 3))) == content_hash(np.zeros((3, 2)))
+    False
+    """
     return hashlib.sha256(repr((image.dtype.str, image.shape)).encode() + image.tobytes()).hexdigest()
 
 
@@ -185,15 +250,21 @@ def _digest(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
 
 
 def _read(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
-    """Header and arrays of a file that agrees with itself."""
+    """Header and arrays of a file whose structure, header and digest are right."""
     from safetensors import SafetensorError, safe_open
 
-    content, tensors = _parse(path)
+    _check_start(path)
     try:
         with safe_open(path, "numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in tensors}
+            content = _content(path, file.metadata())
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except ModelError:
+        raise
     except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise ModelError(f"{path}: damaged ({error}); fit the model again") from None
+        reason = shorten(str(error), 200)
+        raise ModelError(
+            f"{path}: truncated or damaged (header and arrays disagree: {reason}); copy it or fit it again"
+        ) from None
     if _digest(content, arrays) != content["digest"]:
         raise ModelError(f"{path}: changed or damaged since it was saved; fit the model again")
     header = Header(
@@ -208,52 +279,47 @@ def _read(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
     return header, arrays
 
 
-def _parse(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Our part of the header and the entries of the arrays, checked against the file's size."""
-    head, room = _head(path)
-    try:
-        tensors = json.loads(head)
-        content = json.loads(tensors.pop("__metadata__")["llise"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise ModelError(f"{path}: not a model of llise; make one with llise fit") from None
-    _check_content(path, content)
-    try:
-        sizes = [_checked_size(entry) for entry in tensors.values()]
-    except (ValueError, TypeError, KeyError):
-        raise ModelError(f"{path}: damaged (shapes and sizes disagree); fit the model again") from None
-    if sum(sizes) != room:
-        raise ModelError(
-            f"{path}: truncated or damaged ({room} bytes of arrays, the header says {sum(sizes)}); "
-            "copy it or fit it again"
-        )
-    return content, tensors
+def _check_start(path: Path) -> None:
+    """Refuse what is not a safetensors file at all, and one that ends within its header.
 
-
-def _head(path: Path) -> tuple[bytes, int]:
-    """The JSON text at the start of the file, and how many bytes follow it."""
+    safetensors refuses these too, but does not tell them apart from other damage.  A file starts with the length of
+    its header in 8 bytes; the header is a JSON object.
+    """
     try:
         if not path.is_file():
             reason = "is a folder" if path.is_dir() else "not an ordinary file" if path.exists() else "no such file"
             raise ModelError(f"{path}: {reason}; name a file made by llise fit")
         with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            start = file.read(8)
-            length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
-            if not 0 < length <= MAX_HEADER:
-                raise ModelError(f"{path}: not a model of llise; make one with llise fit")
-            if 8 + length > size:
-                raise ModelError(f"{path}: truncated within its header; copy it or fit it again")
-            return file.read(length), size - 8 - length
+            start, size = file.read(9), os.fstat(file.fileno()).st_size
     except ModelError:
         raise
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read ({error}); check name and permissions") from None
+    length = struct.unpack("<Q", start[:8])[0] if len(start) >= 8 else 0
+    if not 0 < length <= MAX_HEADER or start[8:] not in (b"", b"{"):
+        raise _not_a_model(path)
+    if 8 + length > size:
+        raise ModelError(f"{path}: truncated within its header; copy it or fit it again")
+
+
+def _not_a_model(path: Path) -> ModelError:
+    return ModelError(f"{path}: not a model of llise; make one with llise fit")
+
+
+def _content(path: Path, metadata: dict[str, str] | None) -> dict[str, Any]:
+    """Our part of the header, checked."""
+    try:
+        content = json.loads((metadata or {})["llise"])
+    except (ValueError, KeyError, RecursionError):
+        raise _not_a_model(path) from None
+    _check_content(path, content)
+    return content
 
 
 def _check_content(path: Path, content: Any) -> None:
-    """Refuse another program's file, a newer format, an unknown class, or missing parts."""
+    """Refuse the file of another program, a newer format, an unknown class, or missing entries."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelError(f"{path}: not a model of llise; make one with llise fit")
+        raise _not_a_model(path)
     number = content.get("format_version")
     if isinstance(number, int) and number > FORMAT_VERSION:
         raise ModelError(
@@ -263,14 +329,5 @@ def _check_content(path: Path, content: Any) -> None:
     wrong = [key for key, kind in expected.items() if not isinstance(content.get(key), kind)]
     if number != FORMAT_VERSION or wrong or "reference_sha256" not in content:
         raise ModelError(f"{path}: damaged header; fit the model again")
-    if content["class"] not in CLASSES:
+    if content["class"] not in SAVABLE:
         raise ModelError(f"{path}: holds a {content['class']!r}, unknown to this llise; upgrade llise")
-
-
-def _checked_size(entry: dict[str, Any]) -> int:
-    """Bytes of one array, where its dtype, shape and offsets agree."""
-    item = {code: np.dtype(name).itemsize for name, code in DTYPES.items()}[entry["dtype"]]
-    shape, (begin, end) = entry["shape"], entry["data_offsets"]
-    if not all(type(n) is int and n >= 0 for n in [*shape, begin, end]) or item * prod(shape) != end - begin:
-        raise ValueError
-    return end - begin

@@ -1,6 +1,6 @@
-"""What the paper's slips do, measured: the figures of docs/math.md, section "Where we depart from the paper".
+"""What the errors in the paper do, measured: the figures of docs/math.md, section "Where we depart from the paper".
 
-python benchmarks/slips.py [--rows 6]
+    python benchmarks/paper_errors.py [--rows 6]
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import numpy as np
 
 from llise import LLISE, KernelLLISE, datasets, distortions
 from llise.blocks import BlockGrid, prepare
-from llise.engine import numba_embedding as kernels
+from llise.engine import numba_objective as kernels
 from llise.engine.numba_linalg import get_rows, set_tall, tall
 from llise.objectives import embedding_value
 
 
 def singular_values(embedding: np.ndarray) -> np.ndarray:
+    """Singular values (b, p) of centred coordinates (b, n, p)."""
     return np.linalg.svd(embedding - embedding.mean(axis=1, keepdims=True), compute_uv=False)
 
 
@@ -55,6 +56,7 @@ def unchanged_blocks(reference: np.ndarray, shift: int) -> float:
 
 
 def main() -> None:
+    """Fit a sample of blocks in five ways and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=6, help="rows of blocks, spread over the image")
     options = parser.parse_args()
@@ -67,7 +69,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     cases = {
         "ADMM as published": LLISE(solver="admm", as_published=True, random_state=0),
-        "ADMM, slips 1 and 2 corrected": LLISE(solver="admm", random_state=0),
+        "ADMM, errors 1 and 2 corrected": LLISE(solver="admm", random_state=0),
         "exact, sphere": LLISE(),
         "exact, affine": LLISE(constraint="affine"),
         "exact, sphere, RBF kernel": KernelLLISE(),

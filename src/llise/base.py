@@ -1,0 +1,313 @@
+"""What all learners share: images in, rows of coordinates out, the map of whole images, and their saved state."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, is_dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from llise.engine.backend import namespace, to_numpy
+from llise.image_map import ImageMap
+from llise.validation import check_integer, check_number
+
+Array = Any
+SMALLEST_RIDGE = 1e-6
+
+
+class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base class of LLISE, LLE and their kernel forms.
+
+    A subclass has the parameters ``n_components``, ``n_neighbors``, ``image_shape`` and ``ridge``, a method
+    ``_fit(X)`` that sets ``embedding_`` (b, n, p), ``training_images_``, ``image_shape_`` and ``block_grid_``, and a
+    method ``embed(X)`` that returns the coordinates (b, m, p) of new images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import LLE
+    >>> images = np.random.default_rng(0).random((9, 4, 5))
+    >>> LLE(2, n_neighbors=3).fit_transform(images).shape
+    (9, 2)
+    """
+
+    embedding_: Array
+    training_images_: Array
+    image_shape_: tuple[int, int] | None
+
+    def fit(self, X, y=None):
+        """Learn the manifold of images.
+
+        Parameters
+        ----------
+        X : array (n, h, w) or (n, h*w)
+            Training images, or their pixels as rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Learner
+            This learner, fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> LLE(2, n_neighbors=3).fit(np.random.default_rng(0).random((9, 4, 5))).embedding_.shape
+        (1, 9, 2)
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Learn the manifold and return the coordinates of the training images.
+
+        Parameters
+        ----------
+        X : array (n, h, w) or (n, h*w)
+            Training images, or their pixels as rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        array (n, b*p)
+            The p coordinates of each of the b blocks, block after block.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> LLE(2, n_neighbors=3).fit_transform(np.random.default_rng(0).random((9, 4, 5))).shape
+        (9, 2)
+        """
+        self._fit(X)
+        return self._rows(self.embedding_)
+
+    def transform(self, X):
+        """Coordinates of new images, each by linear reconstruction from its training neighbours.
+
+        An image's result does not depend on the other images in the batch.
+
+        Parameters
+        ----------
+        X : array (m, h, w) or (m, h*w)
+            Images of the size of the training images.
+
+        Returns
+        -------
+        array (m, b*p)
+            The p coordinates of each of the b blocks, block after block.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> images = np.random.default_rng(0).random((9, 4, 5))
+        >>> learner = LLE(2, n_neighbors=3).fit(images)
+        >>> bool(np.allclose(learner.transform(images[4:5]), learner.embedding_[0, 4]))
+        True
+        """
+        return self._rows(self.embed(X))
+
+    def image_map(self, X=None):
+        """Positions of whole images in the plane.
+
+        This is classical scaling of the squared distances summed over all blocks.  The embedding of a block is
+        defined up to a rotation only, but distances do not change with it.  Their squares, summed over the blocks,
+        are the squared distances of the rows (n, b*p), so classical scaling to two dimensions is the PCA of the rows.
+
+        Parameters
+        ----------
+        X : array (m, h, w) or (m, h*w), optional
+            New images to place in the map of the training images; None returns the training images' positions.
+
+        Returns
+        -------
+        ndarray (m, 2)
+            A single column where the coordinates have one dimension in all.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> images = np.random.default_rng(0).random((9, 4, 5))
+        >>> learner = LLE(3, n_neighbors=3).fit(images)
+        >>> learner.image_map().shape, learner.image_map(images[:1]).shape
+        ((9, 2), (1, 2))
+        """
+        check_is_fitted(self, "embedding_")
+        return self.place(self.embedding_ if X is None else self.embed(X))
+
+    def place(self, coordinates):
+        """Positions in the map of whole images from coordinates that are known already.
+
+        Parameters
+        ----------
+        coordinates : array (b, m, p)
+            Coordinates of all blocks of m images, as ``embed`` returns them.
+
+        Returns
+        -------
+        ndarray (m, 2)
+            As :meth:`image_map`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> learner = LLE(3, n_neighbors=3).fit(np.random.default_rng(0).random((9, 4, 5)))
+        >>> bool(np.allclose(learner.place(learner.embedding_[:, :2]), learner.image_map()[:2]))
+        True
+        """
+        check_is_fitted(self, "embedding_")
+        if not hasattr(self, "_map"):
+            self._map = ImageMap.of_rows(to_numpy(self._rows(self.embedding_)))
+        return self._map.place(to_numpy(self._rows(coordinates)))
+
+    def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and settings from which :meth:`from_state` restores the fitted learner.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+            The training images.
+        settings : dict
+            The parameters, and whether the images were passed as rows; JSON can hold it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> arrays, settings = LLE(2, n_neighbors=3).fit(np.eye(6).reshape(6, 2, 3)).to_state()
+        >>> list(arrays), settings["parameters"]["n_components"], settings["rows"]
+        (['training_images'], 2, False)
+        """
+        check_is_fitted(self, "embedding_")
+        parameters = {
+            name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+            for name, value in self.get_params(deep=False).items()
+        }
+        settings = {"parameters": parameters, "rows": self.image_shape_ is None}
+        return {"training_images": to_numpy(self.training_images_)}, settings
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Self:
+        """Restore a fitted learner by fitting it to its training images again.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+            As :meth:`to_state` returned them.
+        settings : dict
+            As :meth:`to_state` returned them, or the same after a way through JSON.
+
+        Returns
+        -------
+        Learner
+            The fitted learner.
+
+        Raises
+        ------
+        KeyError, ValueError
+            Something is missing or does not belong together.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> learner = LLE(2, n_neighbors=3).fit(np.random.default_rng(0).random((9, 4, 5)))
+        >>> restored = LLE.from_state(*learner.to_state())
+        >>> bool((restored.embedding_ == learner.embedding_).all())
+        True
+        """
+        return cls(**with_tuples(settings["parameters"])).fit(training_input(arrays, settings))
+
+    def _ridge(self) -> float:
+        """The checked ridge: neighbours are often duplicates, whose weights are not determined without one."""
+        return check_number("ridge", self.ridge, SMALLEST_RIDGE)
+
+    def _counts(self, n: int) -> tuple[int, int]:
+        """k and p for n images: at most n - 1 neighbours, with a warning, and fewer coordinates than images."""
+        p = check_integer("n_components", self.n_components, 1)
+        k = check_integer("n_neighbors", self.n_neighbors, 1)
+        if p >= n:
+            raise ValueError(
+                f"n_components={p} needs at least {p + 1} images for coordinates of zero mean and unit covariance, "
+                f"got n_samples={n}: use n_components={n - 1} or less."
+            )
+        if n <= k:
+            warnings.warn(
+                f"n_neighbors={k} needs more than n_samples={n} images; {n - 1} neighbours are used.", stacklevel=5
+            )
+        return min(k, n - 1), p
+
+    def _forget_map(self) -> None:
+        """Drop the map of an earlier fit."""
+        self.__dict__.pop("_map", None)
+
+    @property
+    def _n_features_out(self) -> int:
+        b, _, p = self.embedding_.shape
+        return b * p
+
+    def _rows(self, coordinates: Array) -> Array:
+        """Coordinates (b, n, p) as rows (n, b*p)."""
+        xp = namespace(coordinates)
+        b, n, p = coordinates.shape
+        return xp.reshape(xp.permute_dims(coordinates, (1, 0, 2)), (n, b * p))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def with_tuples(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that came from JSON with their lists as tuples, which is what parameters use.
+
+    Parameters
+    ----------
+    settings : dict
+        Names and values.
+
+    Returns
+    -------
+    dict
+        The same, every list made a tuple.
+
+    Examples
+    --------
+    >>> with_tuples({"image_shape": [8, 16], "ridge": 0.01})
+    {'image_shape': (8, 16), 'ridge': 0.01}
+    """
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
+
+
+def training_input(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> np.ndarray:
+    """Training images of a saved state in the form in which they were passed to ``fit``.
+
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+        A state's arrays with ``training_images`` (n, h, w).
+    settings : dict
+        A state's settings with ``rows``, whether the images were passed as rows.
+
+    Returns
+    -------
+    ndarray (n, h, w) or (n, h*w)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> training_input({"training_images": np.zeros((3, 1, 4))}, {"rows": True}).shape
+    (3, 4)
+    """
+    images = arrays["training_images"]
+    return images.reshape(len(images), -1) if settings["rows"] else images

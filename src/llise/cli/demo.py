@@ -1,0 +1,47 @@
+"""The command ``llise demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from llise.cli.diagnose import judge_files
+from llise.cli.fit import fitted_diagnoser
+from llise.cli.options import FILE, examples, jobs_option, quiet_option, seed_option
+from llise.cli.running import note, session
+
+FOLDER = "llise-report"
+
+
+@click.command(epilog=examples("llise demo", "llise demo --out /tmp/demo"))
+@click.option("--out", type=FILE, default=FOLDER, show_default=True, help="Folder for the images and the report.")
+@jobs_option
+@seed_option
+@quiet_option
+def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
+    """Diagnose distorted copies of a built-in image.
+
+    Learns the manifold of the image, diagnoses twelve distorted copies of it, prints a table and writes the
+    copies and an HTML report. Takes about a minute.
+    """
+    with session(quiet, jobs):
+        import json
+        import warnings
+
+        from llise import datasets, distortions
+        from llise.storage.files import check_writable
+
+        out.mkdir(parents=True, exist_ok=True)
+        check_writable(out / "report.html")
+        note("making twelve distorted copies of the built-in image", quiet)
+        # JPEG cannot reach the error of the other kinds: its copies are real JPEGs with the largest error it has.
+        warnings.simplefilter("ignore", distortions.UnreachableWarning)
+        copies = datasets.test_set(beyond_reach="stop", random_state=seed)
+        manifest = json.loads(datasets.write(copies, out / "images").read_text())
+        names = [out / "images" / entry["file"] for entry in manifest["images"]]
+        diagnoser = fitted_diagnoser(copies.reference, None, seed, quiet)
+        reference = out / "images" / manifest["reference"]
+        status = judge_files(diagnoser, str(reference), names, "table", out / "report.html", quiet)
+    click.echo(f"\nReport: {out / 'report.html'}")
+    return status

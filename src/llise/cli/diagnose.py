@@ -1,0 +1,192 @@
+"""The command ``llise diagnose``, and judging files for the commands that do it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from llise.cli.fit import fitted_diagnoser
+from llise.cli.options import (
+    FILE,
+    examples,
+    jobs_option,
+    quiet_option,
+    samples_option,
+    scheduler_option,
+    seed_option,
+)
+from llise.cli.running import check_output, complain, progress, session
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from llise.diagnosis import Diagnoser, Diagnosis
+    from llise.output.rows import Rows
+
+
+@click.command(
+    epilog=examples(
+        "llise diagnose original.png copy.jpg",
+        "llise diagnose original.png copies/ --html report.html",
+        "llise diagnose original.png copies/ --json > results.json",
+        "llise diagnose original.png copies/ --csv --quiet > results.csv",
+    )
+)
+@click.argument("reference", type=FILE)
+@click.argument("images", type=FILE, nargs=-1, required=True, metavar="IMAGE...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+@click.option("--html", type=FILE, help="Write an HTML report to this file.")
+@click.option("--model", type=FILE, help="Use this model, made by llise fit from the same reference.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of fitted models.")
+@samples_option
+@jobs_option
+@scheduler_option
+@seed_option
+@quiet_option
+def diagnose(
+    reference: Path, images: tuple[Path, ...], as_json: bool, as_csv: bool, html: Path | None,
+    model: Path | None, no_cache: bool, samples: int | None, jobs: int, scheduler: str | None, seed: int, quiet: bool,
+) -> int:  # fmt: skip
+    """Say what is wrong with copies of an image.
+
+    Each IMAGE is a copy of REFERENCE and has the same size. A folder stands for all images in it. The first
+    run on a reference learns its manifold and caches it, so that later runs answer at once. An image that
+    cannot be read is reported and skipped; the exit status is then 1.
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other; choose one")
+    with session(quiet, jobs, scheduler):
+        from llise.images import ImageError, check_reference, read_image
+
+        if html:
+            check_output(html, reference, *images)
+        problems = [problem for _, problem in _expand(images)]
+        if all(problems):  # there is nothing to judge: say so before learning anything
+            raise ImageError(problems[0])
+        pixels = read_image(reference)
+        check_reference(pixels, name=str(reference))
+        if model:
+            diagnoser = _load(model, pixels, reference)
+        else:
+            diagnoser = fitted_diagnoser(pixels, samples, seed, quiet, cached=not no_cache)
+        form = "json" if as_json else "csv" if as_csv else "table"
+        return judge_files(diagnoser, str(reference), images, form, html, quiet)
+
+
+def judge_files(
+    diagnoser: Diagnoser,
+    reference: str,
+    paths: Sequence[str | Path],
+    form: str,
+    html: Path | None,
+    quiet: bool,
+) -> int:
+    """Diagnose images one after the other, print a row for each and write a report.
+
+    Parameters
+    ----------
+    diagnoser : Diagnoser
+        Fitted.
+    reference : str
+        Name of the reference.
+    paths : sequence of str or path
+        Files and folders.
+    form : {"table", "csv", "json"}
+        What to print on standard output.
+    html : Path, optional
+        The report's file.
+    quiet : bool
+        Show no progress.
+
+    Returns
+    -------
+    int
+        1 where any image failed, otherwise 0.
+
+    Examples
+    --------
+    >>> judge_files(diagnoser, "original.png", ["copies"], "table", None, quiet=True)  # doctest: +SKIP
+    0
+    """
+    from llise.output.page import HtmlReport
+
+    files = _expand(paths)
+    rows = _rows(form, reference, [name for name, _ in files])
+    failures = 0
+    with ExitStack() as stack:
+        report = HtmlReport(html, diagnoser, f"Diagnosis against {Path(reference).name}") if html else None
+        if report:
+            stack.enter_context(report)
+        # On a terminal the rows of a table show the progress themselves.
+        silent = quiet or (form == "table" and sys.stdout.isatty())
+        for name, problem in progress(files, len(files), "diagnosing", silent):
+            try:
+                diagnosis = _diagnosis(diagnoser, name, problem)
+            except ValueError as error:
+                failures += 1
+                complain(str(error))
+                rows.add_failure(name, str(error))
+                if report:
+                    report.add_failure(str(error))
+                continue
+            rows.add(diagnosis)
+            if report:
+                report.add(diagnosis)
+        rows.close()
+    return 1 if failures else 0
+
+
+def _expand(paths: Sequence[str | Path]) -> list[tuple[str, str | None]]:
+    """Name of each image, and what is already known to be wrong with it: a folder may hold no image."""
+    from llise.images import ImageError, image_files
+
+    files: list[tuple[str, str | None]] = []
+    for path in paths:
+        try:
+            files += [(str(file), None) for file in image_files([path])]
+        except ImageError as error:
+            files.append((str(path), str(error)))
+    return files
+
+
+def _rows(form: str, reference: str, names: Sequence[str]) -> Rows:
+    """Standard output as a table, CSV or JSON."""
+    from llise.output.rows import Csv, Json, Table
+
+    if form == "json":
+        return Json(sys.stdout, reference)
+    return Csv(sys.stdout) if form == "csv" else Table(sys.stdout, names)
+
+
+def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosis:
+    """Read and judge one image; ValueError says what is wrong with the file."""
+    from llise.images import ImageError, check_same_size, read_image
+
+    if problem:
+        raise ImageError(problem)
+    image = read_image(name)
+    check_same_size(diagnoser.reference, image, name)
+    try:
+        diagnosis = next(iter(diagnoser.diagnose([image])))
+    except ValueError as error:
+        raise ImageError(f"{name}: {error}") from None
+    diagnosis.file = name
+    return diagnosis
+
+
+def _load(path: Path, reference: np.ndarray, name: Path) -> Diagnoser:
+    """The model at ``path``, which must be a diagnoser of this reference."""
+    from llise.storage import models
+
+    header = models.read_header(path)
+    if header.class_name != "Diagnoser":
+        raise models.ModelError(f"{path}: holds a {header.class_name}, not a Diagnoser; make one with llise fit")
+    if header.reference_sha256 != models.content_hash(reference):
+        raise models.ModelError(f"{path}: was fitted to another reference than {name}; run llise fit {name}")
+    return models.load(path)

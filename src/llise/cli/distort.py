@@ -1,0 +1,75 @@
+"""The command ``llise distort``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from llise.cli.options import FILE, examples, quiet_option, seed_option
+from llise.cli.running import check_output, one_line_warnings
+from llise.labels import KINDS
+
+FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".pgm": "PPM"}
+"""Pillow's name of each lossless format, by the file's suffix."""
+
+TOLERANCE = 0.1
+"""Largest deviation from the wanted error, as a share of it."""
+
+
+def _not_nan(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if value != value:
+        raise click.BadParameter("not a number")
+    return value
+
+
+@click.command(
+    epilog=examples(
+        "llise distort original.png --kind jpeg --mse 300 -o copy.png",
+        "llise distort original.png --kind blur --kind gaussian_noise --mse 500 -o copy.png",
+    )
+)
+@click.argument("image", type=FILE)
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(KINDS),
+    multiple=True,
+    required=True,
+    help="Kind of distortion; repeat the option for a mixture.",
+)
+@click.option(
+    "--mse",
+    type=click.FloatRange(0, 255**2, min_open=True),
+    callback=_not_nan,
+    required=True,
+    help="Mean squared error to reach, on the scale 0..255.",
+)
+@click.option("-o", "--out", type=FILE, required=True, help="The image to write: .png, .tif, .bmp or .pgm.")
+@seed_option
+@quiet_option
+def distort(image: Path, kinds: tuple[str, ...], mse: float, out: Path, seed: int, quiet: bool) -> None:
+    """Make a distorted copy with a given error.
+
+    Several kinds are applied in the order given and share the error between them.
+    """
+    with one_line_warnings(quiet):
+        from llise import datasets
+        from llise.images import ImageError, read_image
+        from llise.storage.files import atomic_write
+
+        if out.suffix.lower() not in FORMATS:
+            raise click.UsageError(f"{out}: this format would change the pixels; use {', '.join(FORMATS)}")
+        check_output(out, image)
+        copy = datasets.mixture(read_image(image), kinds, mse, seed, warn=False)[-1]
+        if abs(copy.measured - mse) > TOLERANCE * mse:
+            raise ImageError(
+                f"{image}: the nearest that {' and '.join(kinds)} comes to an MSE of {mse:g} is {copy.measured:.1f}; "
+                "ask for that"
+            )
+        from PIL import Image
+
+        with atomic_write(out) as file:
+            Image.fromarray(copy.image).save(file, FORMATS[out.suffix.lower()])
+    nearest = "" if copy.reached else f", the nearest to {mse:g}"
+    click.echo(f"{out}: {' + '.join(kinds)}, MSE {copy.measured:.1f}{nearest}")

@@ -1,0 +1,59 @@
+"""Options that several commands share, and the examples at the end of a help text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+"""A file or folder; whether it exists is checked when it is read."""
+
+
+def examples(*lines: str) -> str:
+    """Write the end of a help text: commands to copy.
+
+    Parameters
+    ----------
+    *lines : str
+        One command each.
+
+    Returns
+    -------
+    str
+        Text for click, which keeps its line breaks.
+
+    Examples
+    --------
+    >>> examples("llise demo")
+    '\\x08\\nExamples:\\n  llise demo'
+    """
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _not_zero(context: click.Context, parameter: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 cores cannot compute anything; use 1 or more, or -1 for all")
+    return value
+
+
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show errors only: no progress, notes or warnings.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed for all random numbers."
+)
+jobs_option = click.option(
+    "-j",
+    "--jobs",
+    type=int,
+    default=-1,
+    show_default=True,
+    help="Number of processor cores to use; -1 for all.",
+    callback=_not_zero,
+)
+samples_option = click.option(
+    "--samples",
+    type=click.IntRange(42),
+    show_default="1650",
+    help="Number of random copies to learn from; more copies are slower and give better answers.",
+)
+scheduler_option = click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster at this address.")

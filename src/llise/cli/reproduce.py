@@ -1,0 +1,66 @@
+"""The command ``llise reproduce``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from llise.cli.options import FILE, examples, jobs_option, quiet_option, scheduler_option, seed_option
+from llise.cli.running import session
+
+FOLDER = "llise-reproduction"
+
+
+@click.command(
+    epilog=examples(
+        "llise reproduce",
+        "llise reproduce --quick --methods llise,lle --out results",
+        "llise reproduce --image original.png",
+    )
+)
+@click.option("--image", type=FILE, help="Reference image; the built-in one if left out.")
+@click.option("--out", type=FILE, default=FOLDER, show_default=True, help="Folder for all results.")
+@click.option(
+    "--methods",
+    multiple=True,
+    metavar="NAMES",
+    help="Run only these methods, separated by commas: llise, llise-poly, llise-rbf, llise-sigmoid, lle, lle-poly, "
+    "lle-rbf, lle-sigmoid.",
+)
+@click.option("--quick", is_flag=True, help="Use only the middle of the image; takes seconds.")
+@click.option("--docs", type=FILE, hidden=True, help="Copy the Markdown page and its figures into this folder.")
+@jobs_option
+@scheduler_option
+@seed_option
+@quiet_option
+def reproduce(
+    image: Path | None, out: Path, methods: tuple[str, ...], quick: bool, docs: Path | None,
+    jobs: int, scheduler: str | None, seed: int, quiet: bool,
+) -> None:  # fmt: skip
+    """Run the experiments of the paper.
+
+    Runs the paper's eight methods and writes results.json, figures and a report (Markdown and HTML) on what
+    agrees with the paper and what does not. A run that was interrupted continues where it stopped.
+    """
+    with session(quiet, jobs, scheduler):
+        from llise.images import read_image
+
+        pixels = read_image(image) if image else None
+        from llise.reproduction import experiments, pages
+
+        reproduction = experiments.reproduce(
+            pixels,
+            out,
+            name=image.name if image else None,
+            methods=[name for names in methods for name in names.split(",")] or None,
+            quick=quick,
+            seed=seed,
+            quiet=quiet,
+        )
+        if docs:
+            pages.copy(reproduction.folder, docs)
+    timings = reproduction.timings
+    click.echo(pages.as_text(reproduction.results))
+    click.echo(f"\nTook {timings['wall_seconds']:.0f} s and {timings['peak_memory_mb'] / 1000:.2f} GB of memory.")
+    click.echo(f"Report: {out / 'report.html'}")

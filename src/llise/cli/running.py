@@ -1,0 +1,228 @@
+"""What surrounds the work of every command: notes, warnings and progress on standard error, threads or a cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def complain(message: str, status: int = 1) -> int:
+    """Print an error as one line on standard error.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do.
+    status : int
+        The exit status that goes with it.
+
+    Returns
+    -------
+    int
+        The same status.
+
+    Examples
+    --------
+    >>> complain("copy.png: truncated; copy it again", 1)
+    1
+    """
+    from llise.storage.files import printable
+
+    click.echo(f"llise: error: {printable(' '.join(message.split()))}", err=True)
+    return status
+
+
+def note(message: str, quiet: bool) -> None:
+    """Print a note on standard error.
+
+    Parameters
+    ----------
+    message : str
+        One line.
+    quiet : bool
+        Print nothing.
+
+    Examples
+    --------
+    >>> note("learning the manifold", quiet=True)
+    """
+    if not quiet:
+        click.echo(f"llise: {message}", err=True)
+
+
+def progress(items: Iterable[Any], total: int, what: str, quiet: bool) -> Iterable[Any]:
+    """Show a progress bar on standard error, if that is a terminal, while items are taken.
+
+    Parameters
+    ----------
+    items : iterable
+        What is worked on.
+    total : int
+        Number of items.
+    what : str
+        What the bar says.
+    quiet : bool
+        Show nothing.
+
+    Returns
+    -------
+    iterable
+        The same items.
+
+    Examples
+    --------
+    >>> list(progress("ab", 2, "reading", quiet=True))
+    ['a', 'b']
+    """
+    from tqdm import tqdm
+
+    return tqdm(items, what, total, file=sys.stderr, disable=True if quiet else None, leave=False)
+
+
+def check_output(out: Path, *inputs: Path) -> None:
+    """Refuse, before any work, a file that cannot be written or that is one of the inputs.
+
+    Parameters
+    ----------
+    out : Path
+        The file to write.
+    *inputs : Path
+        Files that the command reads.
+
+    Raises
+    ------
+    click.UsageError
+        The file is one of the inputs.
+    OutputError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> check_output(Path(tempfile.mkdtemp()) / "report.html", Path("copy.png"))
+    """
+    from llise.storage.files import check_writable
+
+    if any(os.path.exists(path) and os.path.exists(out) and os.path.samefile(path, out) for path in inputs):
+        raise click.UsageError(f"{out}: this would overwrite an input file; name another file")
+    check_writable(out)
+
+
+@contextmanager
+def session(quiet: bool, jobs: int = 1, scheduler: str | None = None) -> Iterator[None]:
+    """Run a command's work: warnings as one line each, and joblib with so many cores or on a cluster.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show no warnings.
+    jobs : int
+        Number of threads; -1 for one a core.
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Yields
+    ------
+    None
+        While the work is done.
+
+    Examples
+    --------
+    >>> with session(quiet=True):
+    ...     pass
+    """
+    with one_line_warnings(quiet), workers(jobs, scheduler):
+        yield
+
+
+@contextmanager
+def one_line_warnings(quiet: bool) -> Iterator[None]:
+    """Print the warnings of libraries as one line each, or not at all.
+
+    Parameters
+    ----------
+    quiet : bool
+        Print nothing.
+
+    Yields
+    ------
+    None
+        While the work is done.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with one_line_warnings(quiet=True):
+    ...     warnings.warn("not shown")
+    """
+    import warnings
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        note(f"warning: {' '.join(str(message).split())}", quiet)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def workers(jobs: int, scheduler: str | None = None) -> Iterator[None]:
+    """Let joblib use so many threads, or the Dask cluster at an address.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of threads; -1 for one a core.
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Yields
+    ------
+    None
+        While the work is done.
+
+    Raises
+    ------
+    OSError
+        No scheduler answers at the address.
+    ImportError
+        The extra ``cluster`` is not installed.
+
+    Examples
+    --------
+    >>> import joblib
+    >>> with workers(2):
+    ...     joblib.effective_n_jobs(None)
+    2
+    """
+    import joblib
+
+    if not scheduler:
+        with joblib.parallel_config("threading", n_jobs=jobs):  # without a backend, n_jobs is ignored for threads
+            yield
+        return
+    with _cluster(scheduler), joblib.parallel_config("dask", n_jobs=jobs):
+        yield
+
+
+def _cluster(address: str) -> Any:
+    """A client of the scheduler at ``address``."""
+    import logging
+
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("--scheduler needs Dask; install it with pip install 'llise[cluster]'") from None
+    # The cluster's own messages, such as on a busy event loop, do not help whoever waits for a diagnosis.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        return Client(address, timeout=4)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise OSError(f"{address}: no scheduler answers there ({reason}); start one with dask scheduler") from None

@@ -1,0 +1,160 @@
+"""The pipeline on all blocks of the images: cut into chunks, moved to the device, worked on, put together.
+
+A chunk is a run of block rows.  Nothing in this file changes a result: it decides only where and in which portions
+the work is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llise import engine
+from llise.blocks import BlockGrid
+from llise.duplicates import identical_training_image
+from llise.engine.backend import as_input, blocks_at_once, namespace, to_device
+from llise.engine.tasks import gather, run_chunks
+from llise.pipeline import Fitted, Settings, fit_chunk, transform_chunk
+
+Array = Any
+BLOCKS_PER_FIT_CHUNK = 64
+BLOCKS_PER_TRANSFORM_CHUNK = 256
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How the work is done: on which device, by how many workers, with which progress bar.
+
+    Parameters
+    ----------
+    device : str or None
+        Torch device to which NumPy arrays are moved; None works where the images are.
+    n_jobs : int or None
+        Chunks worked on at once, as in joblib; used for NumPy arrays only.
+    progress : str or None
+        Name of the progress bar; None shows none.
+
+    Examples
+    --------
+    >>> Execution(n_jobs=2)
+    Execution(device=None, n_jobs=2, progress=None)
+    """
+
+    device: str | None = None
+    n_jobs: int | None = None
+    progress: str | None = None
+
+    def fit(self, images: Array, grid: BlockGrid, settings: Settings, store_weights: bool = True) -> Fitted:
+        """Fit every block of the training images.
+
+        Parameters
+        ----------
+        images : array (n, h, w)
+            Training images.
+        grid : BlockGrid
+            How they are cut into blocks.
+        settings : Settings
+            Everything that decides the result.
+        store_weights : bool, default True
+            Whether the result has the weights and the neighbours.
+
+        Returns
+        -------
+        Fitted
+            The results of all blocks, in the namespace and on the device of ``images``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.blocks import BlockGrid
+        >>> from llise.gram import Kernel
+        >>> images = np.random.default_rng(0).random((6, 8, 16))
+        >>> grid = BlockGrid.of_images((8, 16), 8)
+        >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 0.01, 0.0, 1.0, 64, None, 0)
+        >>> fitted = Execution().fit(images, grid, settings)
+        >>> fitted.coordinates.shape
+        (2, 6, 2)
+        """
+        pixels = self._on_device(images)
+        chunks = _chunks(pixels, grid, settings, BLOCKS_PER_FIT_CHUNK)
+        tasks = ((grid.pixels(pixels, chunk), grid, chunk[0] * grid.cols, settings, store_weights) for chunk in chunks)
+        parts = self._run(fit_chunk, tasks, len(chunks), pixels)
+        return Fitted(**gather((_like_images(vars(part), images) for part in parts), grid.n_blocks))
+
+    def embed(
+        self, images: Array, training: Array, grid: BlockGrid, fitted: Fitted, settings: Settings
+    ) -> tuple[Array, Array]:
+        """Embed new images among the training images.
+
+        Parameters
+        ----------
+        images : array (m, h, w)
+            New images.
+        training : array (n, h, w)
+            Training images.
+        grid : BlockGrid
+            How both are cut into blocks.
+        fitted : Fitted
+            As :meth:`fit` returned it.
+        settings : Settings
+            As used for :meth:`fit`.
+
+        Returns
+        -------
+        coordinates : array (b, m, p)
+        errors : array (b, m)
+            Reconstruction error of each block from its training neighbours.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.blocks import BlockGrid
+        >>> from llise.gram import Kernel
+        >>> images = np.random.default_rng(0).random((6, 8, 16))
+        >>> grid = BlockGrid.of_images((8, 16), 8)
+        >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 0.01, 0.0, 1.0, 64, None, 0)
+        >>> fitted = Execution().fit(images, grid, settings)
+        >>> coordinates, errors = Execution().embed(images[:1], images, grid, fitted, settings)
+        >>> bool(np.allclose(coordinates[:, 0], fitted.coordinates[:, 0])), errors.shape
+        (True, (2, 1))
+        """
+        identical = identical_training_image(images, training)
+        pixels = self._on_device(images)
+        chunks = _chunks(pixels, grid, settings, BLOCKS_PER_TRANSFORM_CHUNK)
+        needed = replace(fitted, weights=None, neighbors=None)  # these large arrays are not sent to the workers
+
+        def tasks() -> Iterator[tuple]:
+            for chunk in chunks:
+                blocks = slice(chunk[0] * grid.cols, chunk[1] * grid.cols)
+                old_pixels = self._on_device(grid.pixels(training, chunk))
+                part = needed[blocks].apply(self._on_device)
+                yield grid.pixels(pixels, chunk), old_pixels, identical, grid, blocks.start, part, settings
+
+        parts = self._run(transform_chunk, tasks(), len(chunks), pixels)
+        named = (_like_images({"coordinates": y, "errors": f}, images) for y, f in parts)
+        whole = gather(named, grid.n_blocks)
+        return whole["coordinates"], whole["errors"]
+
+    def _run(self, function: Any, tasks: Iterable[tuple], n_tasks: int, pixels: Array) -> Iterator[Any]:
+        return run_chunks(function, tasks, n_tasks, engine.of(pixels).workers(self.n_jobs), self.progress)
+
+    def _on_device(self, array: Array) -> Array:
+        return to_device(array, self.device)
+
+
+def _chunks(images: Array, grid: BlockGrid, settings: Settings, on_cpu: int) -> list[tuple[int, int]]:
+    """First and last block row of each chunk: about ``on_cpu`` blocks on a CPU, what the memory holds on a GPU."""
+    n = images.shape[0]
+    k = min(settings.n_neighbors, n)
+    # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once in the array engine
+    return grid.chunks(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2), on_cpu))
+
+
+def _like_images(part: dict[str, Array], images: Array) -> dict[str, Array]:
+    """A chunk's results where the images are; coordinates are float32 for float32 images, else float64."""
+    part = {name: None if value is None else as_input(images, value) for name, value in part.items()}
+    if str(images.dtype).endswith("float32"):
+        xp = namespace(part["coordinates"])
+        part["coordinates"] = xp.astype(part["coordinates"], xp.float32, copy=False)
+    return part

@@ -1,0 +1,263 @@
+"""A page of headings, paragraphs, tables and pictures, as Markdown or as one self-contained HTML file.
+
+Text may hold Markdown; a line break in a table's cell is a line break.  Markdown becomes HTML through markdown-it-py
+(extra ``plot``).
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+try:
+    from markdown_it import MarkdownIt
+except ImportError as error:
+    raise ImportError("pages are made with markdown-it-py; install it with pip install 'llise[plot]'") from error
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; the first one, of level 1, is the title of the page.
+
+    Parameters
+    ----------
+    text : str
+        The words.
+    level : int
+        1 for the title, 2 for a section.
+
+    Examples
+    --------
+    >>> to_markdown([Heading("Results")])
+    '## Results\\n'
+    """
+
+    text: str
+    level: int = 2
+
+    @property
+    def markdown(self) -> str:
+        """The heading as Markdown."""
+        return f"{'#' * self.level} {self.text}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph.
+
+    Parameters
+    ----------
+    text : str
+        Markdown in one line.
+
+    Examples
+    --------
+    >>> to_markdown([Text("All is *well*.")])
+    'All is *well*.\\n'
+    """
+
+    text: str
+
+    @property
+    def markdown(self) -> str:
+        """The paragraph as Markdown."""
+        return self.text
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of points.
+
+    Parameters
+    ----------
+    items : sequence of str
+        Markdown in one line each.
+
+    Examples
+    --------
+    >>> to_markdown([Items(["one", "two"])])
+    '- one\\n- two\\n'
+    """
+
+    items: Sequence[str]
+
+    @property
+    def markdown(self) -> str:
+        """The list as Markdown."""
+        return "\n".join(f"- {item}" for item in self.items)
+
+
+@dataclass(frozen=True)
+class Code:
+    """Commands to copy.
+
+    Parameters
+    ----------
+    text : str
+        The lines.
+
+    Examples
+    --------
+    >>> to_markdown([Code("llise demo")])
+    '```\\nllise demo\\n```\\n'
+    """
+
+    text: str
+
+    @property
+    def markdown(self) -> str:
+        """The commands as Markdown."""
+        return f"```\n{self.text}\n```"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; its first column holds the names of the rows.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Names of the columns.
+    rows : sequence of sequences of str
+        The cells.
+
+    Examples
+    --------
+    >>> print(to_markdown([Table(["method", "hits"], [["LLISE", "12"]])]), end="")
+    | method | hits |
+    |---|---:|
+    | LLISE | 12 |
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    @property
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        rule = "|".join(["---"] + ["---:"] * (len(self.head) - 1))
+        head, *rows = (" | ".join(row).replace("\n", "<br>") for row in (self.head, *self.rows))
+        return "\n".join([f"| {head} |", f"|{rule}|", *(f"| {row} |" for row in rows)])
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG file with a caption.
+
+    Parameters
+    ----------
+    file : str
+        Its path relative to the page's folder.
+    caption : str
+        What it shows.
+
+    Examples
+    --------
+    >>> to_markdown([Picture("map.png", "A map.")])
+    '![A map.](map.png)\\n\\n*A map.*\\n'
+    """
+
+    file: str
+    caption: str
+
+    @property
+    def markdown(self) -> str:
+        """A link to the picture, and its caption, as Markdown."""
+        return f"![{self.caption}]({self.file})\n\n*{self.caption}*"
+
+
+Part = Heading | Text | Items | Code | Table | Picture
+
+
+def to_markdown(parts: Sequence[Part]) -> str:
+    """Write a page as Markdown; pictures are linked.
+
+    Parameters
+    ----------
+    parts : sequence of parts
+        The page from top to bottom.
+
+    Returns
+    -------
+    str
+        The text of a Markdown file.
+
+    Examples
+    --------
+    >>> to_markdown([Heading("Title", 1), Text("Words.")])
+    '# Title\\n\\nWords.\\n'
+    """
+    return "\n\n".join(part.markdown for part in parts) + "\n"
+
+
+def to_html(parts: Sequence[Part], folder: Path) -> str:
+    """Write a page as HTML with style and pictures inside.
+
+    Parameters
+    ----------
+    parts : sequence of parts
+        The page from top to bottom.
+    folder : Path
+        Where the pictures are.
+
+    Returns
+    -------
+    str
+        The text of an HTML file that refers to no other file.
+
+    Examples
+    --------
+    >>> page = to_html([Heading("Title", 1), Text("*Words* & more.")], Path())
+    >>> "<title>Title</title>" in page, "<p><em>Words</em> &amp; more.</p>" in page
+    (True, True)
+    """
+    page = (files("llise.output") / "templates" / "document.html").read_text(encoding="utf-8")
+    title = next((part.text for part in parts if isinstance(part, Heading)), "llise")
+    markdown = _renderer()
+    body = [_figure(part, folder, markdown) if isinstance(part, Picture) else _render(part, markdown) for part in parts]
+    return page.replace("<!--title-->", html.escape(title)).replace("<!--body-->", "\n".join(body))
+
+
+def _renderer() -> MarkdownIt:
+    """CommonMark with tables; HTML in the text is shown as it is written, line breaks excepted."""
+    markdown = MarkdownIt("commonmark").enable("table")
+
+    def shown(renderer: Any, tokens: Sequence[Any], index: int, *_: Any) -> str:
+        content = tokens[index].content
+        return content if content == "<br>" else html.escape(content)
+
+    for rule in ("html_inline", "html_block"):
+        markdown.add_render_rule(rule, shown)
+    return markdown
+
+
+def _render(part: Part, markdown: MarkdownIt) -> str:
+    tokens = markdown.parse(part.markdown)
+    if isinstance(part, Table):
+        _mark_heads(tokens)
+    text = markdown.renderer.render(tokens, markdown.options, {}).strip()
+    return f'<div class="frame" tabindex="0">{text}</div>' if isinstance(part, Table) else text
+
+
+def _mark_heads(tokens: Sequence[Any]) -> None:
+    """Make the first cell of each row its head, and leave the alignment to the style sheet."""
+    first = False
+    for token in tokens:
+        if token.type in ("th_open", "td_open"):
+            token.attrs = {"scope": "col"} if token.type == "th_open" else {"scope": "row"} if first else {}
+        if token.type in ("td_open", "td_close") and first:
+            token.tag = "th"
+            first = token.type == "td_open"
+        if token.type == "tr_open":
+            first = True
+
+
+def _figure(picture: Picture, folder: Path, markdown: MarkdownIt) -> str:
+    data = base64.b64encode((folder / picture.file).read_bytes()).decode("ascii")
+    image = f'<img alt="{html.escape(picture.caption)}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{markdown.renderInline(picture.caption)}</figcaption></figure>"
