@@ -201,9 +201,9 @@ def test_linear_kernel_is_no_kernel():
 @every_blockwise
 def test_results_do_not_depend_on_chunks_batches_or_jobs(learner, fitted, monkeypatch):
     new = fitted.transform(NEW)
-    cut = blocks.BlockGrid.strips
+    cut = blocks.BlockGrid.chunks
     for size, batch, jobs in [(1, 1, None), (64, 3, 2), (2, 100, 2)]:
-        monkeypatch.setattr(blocks.BlockGrid, "strips", lambda grid, n_blocks=size: cut(grid, n_blocks))
+        monkeypatch.setattr(blocks.BlockGrid, "chunks", lambda grid, n_blocks=size: cut(grid, n_blocks))
         monkeypatch.setattr(pipeline, "BATCH", batch)
         again = clone(learner).set_params(n_jobs=jobs).fit(IMAGES)
         np.testing.assert_allclose(again.embedding_, fitted.embedding_, atol=1e-9)
