@@ -1,6 +1,6 @@
 """What the errors in the paper do, measured: the figures of docs/math.md, section "Where we depart from the paper".
 
-    python benchmarks/paper_errors.py [--rows 6]
+Run ``python benchmarks/paper_errors.py [--rows 6]``.
 """
 
 from __future__ import annotations

@@ -134,11 +134,11 @@ def test_without_cache_nothing_is_kept(quick):
 
 def test_a_damaged_cache_is_replaced_and_an_unwritable_one_ignored(quick, monkeypatch, tmp_path):
     run("diagnose", "ref.png", "ref.png")
-    (kept,) = cache.folder().iterdir()
-    whole = kept.read_bytes()
-    kept.write_bytes(whole[:-3])
+    (model_file,) = cache.folder().iterdir()
+    whole = model_file.read_bytes()
+    model_file.write_bytes(whole[:-3])
     assert run("diagnose", "ref.png", "ref.png") == 0
-    assert kept.read_bytes() == whole and quick.fits == 2
+    assert model_file.read_bytes() == whole and quick.fits == 2
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "ref.png"))
     assert run("diagnose", "ref.png", "ref.png") == 0
 

@@ -27,10 +27,24 @@ class Rows(Protocol):
     """A form of output to which diagnoses and failures are added one after the other."""
 
     def add(self, diagnosis: Diagnosis) -> None:
-        """Add the diagnosis of one image."""
+        """Add the diagnosis of one image.
+
+        Parameters
+        ----------
+        diagnosis : Diagnosis
+            The diagnosis of one image.
+        """
 
     def add_failure(self, file: str, message: str) -> None:
-        """Add an image that could not be diagnosed."""
+        """Add an image that could not be diagnosed.
+
+        Parameters
+        ----------
+        file : str
+            Name of the image.
+        message : str
+            Why it could not be diagnosed.
+        """
 
     def close(self) -> None:
         """Finish the output."""

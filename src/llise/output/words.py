@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llise.labels import LABELS
+from llise.kinds import registry
+from llise.labels import KINDS
 
 if TYPE_CHECKING:
     from llise.diagnosis import Diagnosis
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
 """The palette of Okabe and Ito, distinguishable with every kind of colour vision; in the order of LABELS."""
 
-NAMES = dict(zip(LABELS, ("original", "contrast", "Gaussian noise", "luminance", "blur", "impulse noise", "JPEG")))
+NAMES = {"original": "original"} | {kind: registry.get(kind).short_title for kind in KINDS}
 """Name of each label in a table."""
 
-NOUNS = {**NAMES, "contrast": "contrast change", "luminance": "luminance shift", "jpeg": "JPEG compression"}
+NOUNS = {"original": "original"} | {kind: registry.get(kind).title for kind in KINDS}
 """Name of each distortion after a word for its strength."""
 
 STRENGTHS = ((30, "slight"), (150, "moderate"), (600, "strong"), (math.inf, "severe"))
