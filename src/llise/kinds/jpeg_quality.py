@@ -1,0 +1,174 @@
+"""The quality of a JPEG from the image before it and the decoded image."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import fft
+
+from llise.kinds.fitting import ROUNDING
+from llise.kinds.jpeg_tables import quality_table
+
+QUALITIES = np.arange(1, 101)
+"""Qualities that are tried."""
+
+MOST_BLOCKS = 400
+"""Blocks whose coefficients are compared; of more, an even choice is taken."""
+
+_BLOCK = 8
+_LEVEL = 128.0 * _BLOCK
+_TABLES = np.stack([quality_table(int(quality)).ravel() for quality in QUALITIES]).astype(np.float32)
+
+
+class CoefficientPairs:
+    """Cosine coefficients of the blocks of two images.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (h, w)
+        Images before and after coding, cut on JPEG's grid.
+    mask : ndarray of bool, shape (h, w)
+        Only blocks all of whose pixels are in the mask are used; if there is none, all blocks with half of theirs.
+
+    Attributes
+    ----------
+    before, after : ndarray of float32, shape (n, 64)
+        Coefficients; those of block means are relative to mid-grey, as the coder has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.jpeg_quality import CoefficientPairs
+    >>> image = np.full((16, 16), 130.0)
+    >>> CoefficientPairs(image, image, np.ones((16, 16), bool)).after[0, :2]
+    array([16.,  0.], dtype=float32)
+    """
+
+    def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
+        filled = _cut(mask).mean(axis=1)
+        after_pixels = _cut(after)
+        unclipped = (after_pixels > 0.5).all(axis=1) & (after_pixels < 254.5).all(axis=1)
+        full = filled == 1
+        chosen = np.flatnonzero(full & unclipped)
+        if chosen.size < 16:
+            chosen = np.flatnonzero(full)
+        if chosen.size == 0:
+            chosen = np.flatnonzero(filled > 0.5 * filled.max())
+        chosen = chosen[np.linspace(0, chosen.size - 1, min(chosen.size, MOST_BLOCKS)).astype(int)]
+        self.before = _coefficients(_cut(before)[chosen])
+        self.after = _coefficients(after_pixels[chosen])
+
+    def nearest_quality(self) -> float:
+        """Return the quality at which coding `before` comes nearest to `after`.
+
+        Returns
+        -------
+        float
+            A whole quality from 1 to 100.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.jpeg import Jpeg
+        >>> from llise.kinds.jpeg_quality import CoefficientPairs
+        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
+        >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
+        >>> CoefficientPairs(image, copy, np.ones((64, 64), bool)).nearest_quality()
+        20.0
+        """
+        if self.before.size == 0:
+            return 100.0
+        largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
+        costs = [
+            float(np.minimum((self.after - table * np.rint(self.before / table)) ** 2, largest).mean())
+            for table in _TABLES
+        ]
+        return float(QUALITIES[int(np.argmin(costs))])
+
+    def likely_quality(self) -> tuple[float, float]:
+        """Return the quality for which multiples of the steps, at the distance of `before`, are most likely.
+
+        This works if noise or impulses came between `before` and the coder.
+
+        Returns
+        -------
+        quality : float
+            A whole quality from 1 to 100.
+        closeness : float
+            Share of the coefficients that lie as near to multiples of the steps as a coder's do, between 0 and 1; of
+            coefficients that no coder has seen, it is about 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.jpeg import Jpeg
+        >>> from llise.kinds.jpeg_quality import CoefficientPairs
+        >>> rng = np.random.default_rng(0)
+        >>> image = rng.integers(60, 190, (64, 64)).astype(np.uint8)
+        >>> noisy = (image + rng.normal(0, 10, image.shape)).astype(np.uint8)
+        >>> copy = Jpeg().path(noisy, rng)(2.5)
+        >>> quality, closeness = CoefficientPairs(image, copy, np.ones((64, 64), bool)).likely_quality()
+        >>> quality, round(closeness, 1)
+        (20.0, 1.0)
+        """
+        if self.before.size == 0:
+            return 100.0, 0.0
+        rms = float(np.sqrt(np.mean((self.after - self.before) ** 2))) + 0.3
+        every = max(1, len(self.after) // 200)
+        scores = [_comb_score(table, self.after[::every]) for table in _TABLES]
+        best = np.argsort(scores)[-24:]
+        likely = [_likelihood(_TABLES[i], self.before[::every], self.after[::every], rms) for i in best]
+        index = best[int(np.argmax(likely))]
+        return float(QUALITIES[index]), _closeness(_TABLES[index], self.after)
+
+
+def _cut(image: np.ndarray) -> np.ndarray:
+    rows, cols = (n // _BLOCK for n in image.shape)
+    cut = image[: rows * _BLOCK, : cols * _BLOCK].reshape(rows, _BLOCK, cols, _BLOCK)
+    return cut.swapaxes(1, 2).reshape(rows * cols, _BLOCK * _BLOCK)
+
+
+def _coefficients(pixels: np.ndarray) -> np.ndarray:
+    blocks = pixels.astype(np.float32).reshape(-1, _BLOCK, _BLOCK)
+    coefficients = fft.dctn(blocks, axes=(1, 2), norm="ortho").reshape(-1, _BLOCK * _BLOCK)
+    coefficients[:, 0] -= _LEVEL
+    return coefficients
+
+
+_DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
+
+
+def _comb_score(table: np.ndarray, after: np.ndarray) -> float:
+    """Log likelihood of multiples of the steps against an even distribution, over coefficients that are not zero."""
+    multiple = np.rint(after / table)
+    miss = (after - table * multiple) / _DEVIATION
+    density = table / (_DEVIATION * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
+    return float((np.log(0.05 + 0.95 * density) * (multiple != 0)).sum())
+
+
+def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, rms: float) -> float:
+    """Log likelihood of the coefficients if errors of several sizes came between `before` and the coder."""
+    multiple = np.rint(after / table)
+    miss = (after - table * multiple) / _DEVIATION
+    low = table * (multiple - 0.5) - before
+    mass = np.float32(1e-6)
+    for scale, weight in ((0.4, 0.4), (0.5 * rms, 0.3), (1.5 * rms, 0.3)):
+        factor = np.float32(1.702 / scale)
+        mass = mass + np.float32(weight) * (_logistic(factor * (low + table)) - _logistic(factor * low))
+    density = np.exp(-0.5 * miss * miss) / _DEVIATION
+    return float(np.log(mass * (0.95 * density + 0.05 / table)).sum())
+
+
+def _logistic(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+def _closeness(table: np.ndarray, after: np.ndarray) -> float:
+    multiple = np.rint(after / table)
+    wide = (table >= 4) & (multiple != 0)
+    if np.count_nonzero(wide) < 12:
+        wide = np.broadcast_to(table >= 4, after.shape)
+    if not wide.any():
+        return 0.0
+    near = np.abs(after - table * multiple) < 1.0
+    by_chance = float((2.0 / np.broadcast_to(table, after.shape)[wide]).mean())
+    return max((float(near[wide].mean()) - by_chance) / (1 - by_chance), 0.0)
