@@ -133,15 +133,14 @@ def draw_errors(names: tuple[str, ...], seeds: Iterable[tuple[int, ...]]) -> Ite
             if error < LEAST_ERROR or not any(scene.parameters[code].values()):
                 continue
             found = estimate_fault(reference, scene.copy, region, kinds)
-            classes = size_class(int(region.sum())), strength_class(error)
             for kind in kinds:
+                values = {name: interval.value for name, interval in found.parameters[kind].items()}
+                classes = size_class(kind, int(region.sum()), values), strength_class(error)
                 partner = next((other for other in kinds if other != kind), None)
                 for name, truth in _known(kind, scene.parameters[code].get(kind, {})).items():
-                    if name not in found.parameters[kind]:
-                        continue
-                    value = found.parameters[kind][name].value
-                    miss = error_of(kind, name, truth, value)
-                    yield ErrorSample(cell_name(kind, name, partner), *classes, miss, truth, value)
+                    if name in values:
+                        miss = error_of(kind, name, truth, values[name])
+                        yield ErrorSample(cell_name(kind, name, partner), *classes, miss, truth, values[name])
 
 
 def _known(kind: str, parameters: dict[str, float]) -> dict[str, float]:

@@ -17,6 +17,9 @@ from llise.kinds.registry import get
 
 GREY = ("contrast", "luminance")
 RANDOM = ("gaussian_noise", "impulse_noise")
+EXTREMES = (255.0,), (0.0,)
+CODED_LAST = 0.6
+"""Share of coefficients at multiples of steps above which the coder came last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +149,9 @@ def _random_and_grey(pixels: RegionPixels, random: str, grey: str) -> Chain:
     assert fit is not None
     expected = fit.apply(reference)
     if random == "impulse_noise":
-        hit, share, salt = count_impulses(expected, copy, mask, robust_scale((copy - expected)[mask]))
+        black, white = (float(np.rint(fit.apply(np.full((1, 1), level, np.float32))[0, 0])) for level in (0, 255))
+        scale = robust_scale((copy - expected)[mask])
+        hit, share, salt = count_impulses(expected, copy, mask, scale + 0.5, ((white, 255.0), (black, 0.0)))
         return Chain(((grey, fit), (random, impulse_fit(share, salt))), hit)
     sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
     gain = fit.parameters.get("gain", 1.0)
@@ -190,52 +195,79 @@ def _grey_and_blur(pixels: RegionPixels, grey: str) -> Chain:
 
 
 def _grey_and_jpeg(pixels: RegionPixels, grey: str) -> Chain:
+    """The line is first fitted to means of blocks, since coarse quantisation lowers the contrast inside blocks."""
     reference, copy, mask = pixels
-    fit = get(grey).estimate(reference, copy, mask)
-    assert fit is not None
-    quality = CoefficientPairs(np.rint(fit.apply(reference)), copy, mask).nearest_quality()
-    coded_last = Chain(((grey, fit), ("jpeg", jpeg_fit(quality))))
-    gain, offset = fit_line(reference, copy, mask, slope=grey == "contrast")
+    gain, offset = fit_line(*_block_means(pixels), slope=grey == "contrast")
+    line = _grey_fit(grey, gain, offset)
+    chains = []
+    for fit in (line, get(grey).estimate(reference, copy, mask)):
+        assert fit is not None
+        coder = jpeg_fit(*CoefficientPairs(np.rint(fit.apply(reference)), copy, mask).nearest_table())
+        chains.append(Chain(((grey, fit), ("jpeg", coder))))
     before = (copy - np.float32(offset)) / np.float32(gain)
     unclipped = mask & (copy > 0.5) & (copy < 254.5)
     filled = np.where(unclipped, before, reference)
-    coder = jpeg_fit(CoefficientPairs(reference, filled, mask).nearest_quality())
+    coder = jpeg_fit(*CoefficientPairs(reference, filled, mask).nearest_table())
     later = get(grey).estimate(coder.apply(reference), copy, mask)
     assert later is not None
-    return _better(pixels, coded_last, Chain((("jpeg", coder), (grey, later))))
+    return _better(pixels, *chains, Chain((("jpeg", coder), (grey, later))))
+
+
+def _block_means(pixels: RegionPixels) -> RegionPixels:
+    """Means of blocks of 8 x 8 pixels, where all of these are to be compared and few are clipped."""
+    rows, cols = (n // 8 for n in pixels.mask.shape)
+    reference, copy, mask, inside = (
+        a[: rows * 8, : cols * 8].reshape(rows, 8, cols, 8).mean(axis=(1, 3), dtype=np.float64)
+        for a in (*pixels, (pixels.copy > 0.5) & (pixels.copy < 254.5))
+    )
+    full = (mask == 1) & (inside > 0.9)
+    if np.count_nonzero(full) < 8:
+        full = mask >= min(1.0, float(mask.max()))
+    return RegionPixels(reference, copy, full)
 
 
 def _blur_and_jpeg(pixels: RegionPixels) -> Chain:
     reference, copy, mask = pixels
     blur = fit_blur(reference, copy, mask)
-    last = _jpeg_last(blur, pixels)
+    quality, table, closeness = CoefficientPairs(blur.apply(reference), copy, mask).likely_table()
+    coder = jpeg_fit(quality, table)
+    if closeness > CODED_LAST:
+        # Coarse quantisation removes detail as blur does: narrower kernels are tried before the same coder.
+        narrower = [blur.scaled(factor) for factor in (0.5, 0.64, 0.8, 1.0)]
+        chains = [Chain((("blur", Fit(b.parameters, b.apply)), ("jpeg", coder))) for b in narrower]
+        errors = [_error(chain, pixels) for chain in chains]
+        best = int(np.argmin(errors))
+        finer = [narrower[best].scaled(factor) for factor in (0.89, 0.945, 1.06)]
+        return _better(
+            pixels, chains[best], *(Chain((("blur", Fit(b.parameters, b.apply)), ("jpeg", coder))) for b in finer)
+        )
     first = _jpeg_first(blur, pixels)
-    best = _better(pixels, last, first)
-    if best is last:
-        return last
-    coder = best.steps[0][1]
-    again = fit_blur(coder.apply(reference), copy, mask)
-    return Chain((best.steps[0], ("blur", Fit(again.parameters, again.apply))))
+    again = fit_blur(first.apply(reference), copy, mask)
+    return Chain((("jpeg", first), ("blur", Fit(again.parameters, again.apply))))
 
 
-def _jpeg_last(blur: BlurFit, pixels: RegionPixels) -> Chain:
-    quality = CoefficientPairs(blur.apply(pixels.reference), pixels.copy, pixels.mask).likely_quality()[0]
-    return Chain((("blur", Fit(blur.parameters, blur.apply)), ("jpeg", jpeg_fit(quality))))
+def _jpeg_first(blur: BlurFit, pixels: RegionPixels) -> Fit:
+    """Coder before a blur: qualities and widths are tried from coarse to fine, since the blur hides the steps."""
+    errors: dict[tuple[int, float], float] = {}
 
+    def attempt(quality: int, factor: float) -> None:
+        if 1 <= quality <= 100 and (quality, factor) not in errors:
+            narrowed = blur.scaled(factor)
+            chain = Chain((("jpeg", jpeg_fit(quality)), ("blur", Fit(narrowed.parameters, narrowed.apply))))
+            errors[quality, factor] = _error(chain, pixels)
 
-def _jpeg_first(blur: BlurFit, pixels: RegionPixels) -> Chain:
-    """Qualities are tried from coarse to fine: what comes after the coder hides its steps."""
-    blur_step = "blur", Fit(blur.parameters, blur.apply)
-    errors: dict[int, float] = {}
-    qualities: list[int] = [4, 8, 14, 22, 35, 55, 75, 90]
-    for distance in (6, 3, 1, 1):
-        for quality in qualities:
-            if quality not in errors:
-                errors[quality] = _error(Chain((("jpeg", jpeg_fit(quality)), blur_step)), pixels)
-        best = min(errors, key=errors.__getitem__)
-        step = max(1, round(distance * best / 50))
-        qualities = [q for q in (best - step, best + step) if 1 <= q <= 100]
-    return Chain((("jpeg", jpeg_fit(float(best))), blur_step))
+    for quality in (5, 10, 20, 40, 75):
+        for factor in (0.8, 1.0):
+            attempt(quality, factor)
+    for part in (0.3, 0.15, 0.07, 0.04):
+        quality, factor = min(errors, key=errors.__getitem__)
+        distance = max(1, round(part * min(quality, 1.2 * (100 - quality))))
+        for other in (quality - distance, quality + distance):
+            attempt(other, factor)
+        quality, factor = min(errors, key=errors.__getitem__)
+        attempt(quality, factor * (1 - part / 2))
+        attempt(quality, factor * (1 + part / 2))
+    return jpeg_fit(float(min(errors, key=errors.__getitem__)[0]))
 
 
 def _random_and_blur(pixels: RegionPixels, random: str) -> Chain:
@@ -249,7 +281,7 @@ def _random_and_blur(pixels: RegionPixels, random: str) -> Chain:
     error = copy - expected
     if random == "impulse_noise":
         if impulses_last:
-            hit, share, salt = count_impulses(expected, copy, mask, robust_scale(error[mask]))
+            hit, share, salt = count_impulses(expected, copy, mask, robust_scale(error[mask]) + 1.5, EXTREMES)
             return Chain((blur_step, (random, impulse_fit(share, salt))), hit)
         return Chain(((random, solve_impulses(pixels, blur_step[1], error)), blur_step))
     # White noise through the kernel, at a deviation of 1, and how alike neighbours are in it.
@@ -297,35 +329,27 @@ def likeness(field: np.ndarray, mask: np.ndarray) -> float:
 
 def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
     reference, copy, mask = pixels
-    quality, closeness = CoefficientPairs(reference, copy, mask).likely_quality()
-    if closeness > 0.6:
-        coder = jpeg_fit(quality)
+    quality, table, closeness = CoefficientPairs(reference, copy, mask).likely_table()
+    if closeness > CODED_LAST:
+        coder = jpeg_fit(quality, table)
         error = copy - coder.apply(reference)
         solve = solve_impulses if random == "impulse_noise" else solve_noise
         return Chain(((random, solve(pixels, coder, error)), ("jpeg", coder)))
     if random == "gaussian_noise":
-        coder = jpeg_fit(CoefficientPairs(reference, copy, mask).nearest_quality())
+        coder = jpeg_fit(*CoefficientPairs(reference, copy, mask).nearest_table())
         expected = coder.apply(reference)
         sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
         return Chain((("jpeg", coder), (random, noise_fit(sigma))))
     hit = find_impulses(reference, copy) & ((copy <= 0) | (copy >= 255))
-    for _ in range(2):
-        coder = jpeg_fit(_quality_between(pixels, hit))
-        expected = coder.apply(reference)
-        hit, share, salt = count_impulses(expected, copy, mask, robust_scale((copy - expected)[mask]))
-    return Chain((("jpeg", coder), (random, impulse_fit(share, salt))), hit)
-
-
-def _quality_between(pixels: RegionPixels, hit: np.ndarray) -> float:
-    """Quality from the pixels that were not hit: hit ones are replaced by what coding the reference gives there."""
-    reference, copy, mask = pixels
     filled = np.where(hit, reference, copy)
-    quality = CoefficientPairs(reference, filled, mask).nearest_quality()
-    errors = {}
-    for candidate in range(max(1, int(quality) - 4), min(100, int(quality) + 4) + 1):
-        rest = (copy - jpeg_fit(candidate).apply(reference))[mask & ~hit]
-        errors[candidate] = float(np.mean(rest * rest)) if rest.size else 0.0
-    return float(min(errors, key=errors.__getitem__))
+    for _ in range(2):
+        # What was hit is filled in with what the coder makes of the reference there.
+        coder = jpeg_fit(*CoefficientPairs(reference, filled, mask).nearest_table())
+        expected = coder.apply(reference)
+        scale = robust_scale((copy - expected)[mask]) + 1.5
+        hit, share, salt = count_impulses(expected, copy, mask, scale, EXTREMES)
+        filled = np.where(hit, expected, copy)
+    return Chain((("jpeg", coder), (random, impulse_fit(share, salt))), hit)
 
 
 def solve_noise(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
@@ -397,7 +421,13 @@ def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
     """
     reference, _, mask = pixels
     expected = after.apply(reference)
-    wanted, shift = float(np.mean(error[mask] ** 2)), float(np.mean(error[mask]))
+    # Small differences may come from a step that is not known exactly.
+    least = 2 * robust_scale(error[mask])
+
+    def large(values: np.ndarray) -> float:
+        return float(np.mean(np.where(np.abs(values) > least, values, 0) ** 2))
+
+    wanted, shift = large(error[mask]), float(np.mean(error[mask]))
     level = float(reference[mask].mean())
     square = float(np.mean(reference[mask] ** 2))
     salt, share = 0.5, 0.01
@@ -406,7 +436,7 @@ def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
 
         def power(share: float, salt: float = salt) -> float:
             simulated = after.apply(impulse_fit(share, salt).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
-            return float(np.mean((simulated - expected)[mask] ** 2))
+            return large((simulated - expected)[mask])
 
         share = _solve(power, wanted, start=min(wanted / strength, 0.5), most=0.9, exponent=1.0)
         salt = float(np.clip((shift / max(share, 1e-6) + level) / 255, 0.0, 1.0))

@@ -85,9 +85,31 @@ def error_of(kind: str, name: str, truth: float, estimate: float) -> float:
     return float(np.log(max(truth + scale.floor, 1e-9) / max(estimate + scale.floor, 1e-9)))
 
 
-def size_class(blocks: int) -> int:
-    """Return the class of a region of a number of blocks."""
-    return int(np.searchsorted(SIZE_BOUNDS, blocks, side="right"))
+def size_class(kind: str, blocks: int, parameters: dict[str, float]) -> int:
+    """Return the class of a region by what an estimate rests on: its blocks; for impulses, half of those found.
+
+    Parameters
+    ----------
+    kind : str
+        Kind whose settings were estimated.
+    blocks : int
+        Size of the region.
+    parameters : dict of str to float
+        Estimated settings of the kind.
+
+    Returns
+    -------
+    int
+        Class from 0 to 3.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimate_errors import size_class
+    >>> size_class("blur", 30, {"sigma": 2.0}), size_class("impulse_noise", 30, {"share": 0.001})
+    (1, 0)
+    """
+    amount = blocks * 32 * parameters["share"] if kind == "impulse_noise" else blocks
+    return int(np.searchsorted(SIZE_BOUNDS, amount, side="right"))
 
 
 def strength_class(error: float) -> int:
@@ -113,11 +135,9 @@ class EstimateErrors:
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.estimate_errors import EstimateErrors
-    >>> EstimateErrors().interval("jpeg", "quality", 30.0, None, blocks=400, error=50.0)
-    Interval(value=30.0, low=28.0, high=32.0)
     >>> bounds = {"jpeg.quality.alone": np.full((4, 3, 2), [-1.0, 0.5])}
-    >>> EstimateErrors(bounds).interval("jpeg", "quality", 30.0, None, blocks=400, error=50.0)
-    Interval(value=30.0, low=29.0, high=30.5)
+    >>> EstimateErrors(bounds).intervals("jpeg", {"quality": 30.0}, None, blocks=400, error=50.0)
+    {'quality': Interval(value=30.0, low=29.0, high=30.5)}
     """
 
     bounds: dict[str, np.ndarray] = field(default_factory=dict)
@@ -167,17 +187,17 @@ class EstimateErrors:
         """
         return {prefix + name: np.asarray(array, np.float32) for name, array in self.bounds.items()}
 
-    def interval(
-        self, kind: str, name: str, value: float, partner: str | None, blocks: int, error: float
-    ) -> Interval:
-        """Return an estimate with its interval.
+    def intervals(
+        self, kind: str, parameters: dict[str, float], partner: str | None, blocks: int, error: float
+    ) -> dict[str, Interval]:
+        """Return the estimated settings of a kind with their intervals.
 
         Parameters
         ----------
-        kind, name : str
-            Kind and setting.
-        value : float
-            Estimate.
+        kind : str
+            Kind of distortion.
+        parameters : dict of str to float
+            Estimates.
         partner : str or None
             The other kind of a pair.
         blocks : int
@@ -187,16 +207,30 @@ class EstimateErrors:
 
         Returns
         -------
-        Interval
-            The estimate and the bounds between which the truth lies with a probability of 90 %.
+        dict of str to Interval
+            Each estimate and the bounds between which the truth lies with a probability of 90 %.
+
+        Examples
+        --------
+        >>> from llise.diagnosis.estimate_errors import EstimateErrors
+        >>> EstimateErrors().intervals("luminance", {"offset": 5.0}, None, blocks=64, error=25.0)["offset"].value
+        5.0
         """
+        place = size_class(kind, blocks, parameters), strength_class(error)
+        return {
+            name: self._interval(kind, name, float(value), partner, blocks, place) for name, value in parameters.items()
+        }
+
+    def _interval(
+        self, kind: str, name: str, value: float, partner: str | None, blocks: int, place: tuple[int, int]
+    ) -> Interval:
         scale = SCALES.get((kind, name), UNKNOWN_SCALE)
         table = self.bounds.get(cell_name(kind, name, partner))
         if table is None:
             half = scale.rough * (1 if partner is None else 3) * np.sqrt(1 + 64 / blocks)
             low, high = -half, half
         else:
-            low, high = (float(v) for v in table[size_class(blocks), strength_class(error)])
+            low, high = (float(v) for v in table[place])
         low, high = min(low, 0.0), max(high, 0.0)
         if scale.relative:
             bounds = [(value + scale.floor) * np.exp(np.clip(v, -5, 5)) - scale.floor for v in (low, high)]

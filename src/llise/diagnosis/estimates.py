@@ -88,10 +88,7 @@ def estimate_fault(
     errors = errors or EstimateErrors()
     blocks = int(np.count_nonzero(region))
     parameters = {
-        kind: {
-            name: errors.interval(kind, name, float(value), _partner(kind, kinds), blocks, measured)
-            for name, value in fit.parameters.items()
-        }
+        kind: errors.intervals(kind, fit.parameters, _partner(kind, kinds), blocks, measured)
         for kind, fit in chain.steps
     }
     shares, explained = _account(chain, pixels)

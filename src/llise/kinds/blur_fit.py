@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import fft, optimize
@@ -44,6 +44,11 @@ class BlurFit:
     def apply(self, image: np.ndarray) -> np.ndarray:
         """Blur an image of the same shape, without the line."""
         return fft.irfft2(fft.rfft2(image) * self.response, s=image.shape)
+
+    def scaled(self, factor: float) -> BlurFit:
+        """Return a blur of the same shape whose width is about `factor` times this one's."""
+        parameters = {name: value if name == "angle" else value * factor for name, value in self.parameters.items()}
+        return replace(self, parameters=parameters, response=np.clip(self.response, 0, None) ** np.float32(factor**2))
 
 
 def fit_blur(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, line: bool = False) -> BlurFit:

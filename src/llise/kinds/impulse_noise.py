@@ -109,7 +109,11 @@ def find_impulses(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def count_impulses(
-    expected: np.ndarray, after: np.ndarray, mask: np.ndarray, scale: float = 0.0
+    expected: np.ndarray,
+    after: np.ndarray,
+    mask: np.ndarray,
+    scale: float = 0.0,
+    levels: tuple[tuple[float, ...], tuple[float, ...]] | None = None,
 ) -> tuple[np.ndarray, float, float]:
     """Count the pixels that are far from what is expected, apart for black and for white ones.
 
@@ -124,6 +128,9 @@ def count_impulses(
         Pixels to use.
     scale : float
         Standard deviation of other differences.
+    levels : tuple of two tuples of float, optional
+        Grey levels that white impulses may have, and those of black ones; of each, the more frequent one is taken. If
+        left out, any level counts, but if most have the same level, then only this one.
 
     Returns
     -------
@@ -149,8 +156,11 @@ def count_impulses(
     for sign, extreme in ((1, 255.0), (-1, 0.0)):
         far = mask & (sign * error > least)
         level = float(np.median(after[far])) if far.any() else extreme
-        exact = far & (np.abs(after - level) <= 1)
-        if np.count_nonzero(exact) > 0.6 * np.count_nonzero(far):
+        if levels is not None:
+            choice = levels[0] if sign > 0 else levels[1]
+            level = max(choice, key=lambda at: np.count_nonzero(far & (np.abs(after - at) <= 0.5)))
+        exact = far & (np.abs(after - level) <= (1.0 if levels is None else 0.5))
+        if levels is not None or np.count_nonzero(exact) > 0.6 * np.count_nonzero(far):
             far = exact
         else:
             level = extreme

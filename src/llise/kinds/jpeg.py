@@ -56,16 +56,18 @@ class Jpeg(Kind):
         return Draw(lambda strength: code_jpeg(image, strength * table), 255.0 / table.min())
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        return jpeg_fit(CoefficientPairs(before, after, mask).nearest_quality())
+        return jpeg_fit(*CoefficientPairs(before, after, mask).nearest_table())
 
 
-def jpeg_fit(quality: float) -> Fit:
+def jpeg_fit(quality: float, table: np.ndarray | None = None) -> Fit:
     """Return a JPEG of a quality as the result of an estimate.
 
     Parameters
     ----------
     quality : float
         Quality from 1 to 100.
+    table : ndarray, shape (8, 8), optional
+        Quantiser steps; those of the quality if left out.
 
     Returns
     -------
@@ -78,8 +80,8 @@ def jpeg_fit(quality: float) -> Fit:
     >>> jpeg_fit(30.0).parameters
     {'quality': 30.0}
     """
-    table = quality_table(round(quality))
-    return Fit({"quality": quality}, lambda image: code_jpeg(quantise(image), table).astype(np.float32))
+    steps = quality_table(round(quality)) if table is None else table
+    return Fit({"quality": quality}, lambda image: code_jpeg(quantise(image), steps).astype(np.float32))
 
 
 def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:

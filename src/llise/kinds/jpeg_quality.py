@@ -16,6 +16,7 @@ MOST_BLOCKS = 400
 
 _BLOCK = 8
 _LEVEL = 128.0 * _BLOCK
+_STEPS = np.arange(1, 256, dtype=np.float32)[:, None]
 _TABLES = np.stack([quality_table(int(quality)).ravel() for quality in QUALITIES]).astype(np.float32)
 
 
@@ -57,13 +58,15 @@ class CoefficientPairs:
         self.before = _coefficients(_cut(before)[chosen])
         self.after = _coefficients(after_pixels[chosen])
 
-    def nearest_quality(self) -> float:
-        """Return the quality at which coding `before` comes nearest to `after`.
+    def nearest_table(self) -> tuple[float, np.ndarray]:
+        """Return the quality, and the table, with which coding `before` comes nearest to `after`.
 
         Returns
         -------
-        float
+        quality : float
             A whole quality from 1 to 100.
+        table : ndarray, shape (8, 8)
+            The table of that quality, or another one if that comes much nearer.
 
         Examples
         --------
@@ -72,27 +75,40 @@ class CoefficientPairs:
         >>> from llise.kinds.jpeg_quality import CoefficientPairs
         >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
         >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
-        >>> CoefficientPairs(image, copy, np.ones((64, 64), bool)).nearest_quality()
+        >>> CoefficientPairs(image, copy, np.ones((64, 64), bool)).nearest_table()[0]
         20.0
         """
         if self.before.size == 0:
-            return 100.0
+            return 100.0, quality_table(100)
         largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
-        costs = [
-            float(np.minimum((self.after - table * np.rint(self.before / table)) ** 2, largest).mean())
-            for table in _TABLES
-        ]
-        return float(QUALITIES[int(np.argmin(costs))])
 
-    def likely_quality(self) -> tuple[float, float]:
+        def cost(table: np.ndarray) -> np.ndarray:
+            rest = self.after - table * np.rint(self.before / table)
+            return np.minimum(rest * rest, largest).mean(axis=0)
+
+        costs = [float(cost(table).sum()) for table in _TABLES]
+        index = int(np.argmin(costs))
+        if costs[index] < 64 * 0.5:
+            return _answer(index)
+        by_step = np.stack([cost(step) for step in _STEPS])
+        # Of steps that do equally well, the one nearest to the standard table.
+        by_step += 0.02 * np.abs(np.log(_STEPS / _TABLES[index]))
+        best = by_step.argmin(axis=0)
+        if by_step.min(axis=0).sum() < 0.7 * costs[index]:
+            return float(QUALITIES[index]), _STEPS[best].reshape(_BLOCK, _BLOCK).astype(float)
+        return _answer(index)
+
+    def likely_table(self) -> tuple[float, np.ndarray, float]:
         """Return the quality for which multiples of the steps, at the distance of `before`, are most likely.
 
-        This works if noise or impulses came between `before` and the coder.
+        This works if noise, impulses or another filter came between `before` and the coder.
 
         Returns
         -------
         quality : float
             A whole quality from 1 to 100.
+        table : ndarray, shape (8, 8)
+            The table of that quality, or another one if its multiples are much more likely.
         closeness : float
             Share of the coefficients that lie as near to multiples of the steps as a coder's do, between 0 and 1; of
             coefficients that no coder has seen, it is about 0.
@@ -106,19 +122,49 @@ class CoefficientPairs:
         >>> image = rng.integers(60, 190, (64, 64)).astype(np.uint8)
         >>> noisy = (image + rng.normal(0, 10, image.shape)).astype(np.uint8)
         >>> copy = Jpeg().path(noisy, rng)(2.5)
-        >>> quality, closeness = CoefficientPairs(image, copy, np.ones((64, 64), bool)).likely_quality()
+        >>> quality, table, closeness = CoefficientPairs(image, copy, np.ones((64, 64), bool)).likely_table()
         >>> quality, round(closeness, 1)
         (20.0, 1.0)
         """
         if self.before.size == 0:
-            return 100.0, 0.0
+            return 100.0, quality_table(100), 0.0
         rms = float(np.sqrt(np.mean((self.after - self.before) ** 2))) + 0.3
         every = max(1, len(self.after) // 200)
-        scores = [_comb_score(table, self.after[::every]) for table in _TABLES]
+        before, after = self.before[::every], self.after[::every]
+        scores = [float(_comb_scores(table, after).sum()) for table in _TABLES]
         best = np.argsort(scores)[-24:]
-        likely = [_likelihood(_TABLES[i], self.before[::every], self.after[::every], rms) for i in best]
-        index = best[int(np.argmax(likely))]
-        return float(QUALITIES[index]), _closeness(_TABLES[index], self.after)
+        likely = [_likelihood(_TABLES[i], before, after, rms) for i in best]
+        index = int(best[int(np.argmax(likely))])
+        closeness = _closeness(_TABLES[index], self.after)
+        if closeness > 0.9:
+            return *_answer(index), closeness
+        other = _comb_table(after, _TABLES[index])
+        other_closeness = _closeness(other, self.after)
+        if other_closeness > closeness + 0.1:
+            return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
+        return *_answer(index), closeness
+
+
+def _answer(index: int) -> tuple[float, np.ndarray]:
+    return float(QUALITIES[index]), _TABLES[index].reshape(_BLOCK, _BLOCK).astype(float)
+
+
+def _nearest(table: np.ndarray) -> int:
+    """Index of the standard table nearest to another one, low frequencies first."""
+    weight = 1 / (1 + np.add.outer(np.arange(_BLOCK), np.arange(_BLOCK)).ravel())
+    return int(np.argmin([float((weight * np.abs(np.log(table / own))).sum()) for own in _TABLES]))
+
+
+def _comb_table(after: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Steps of whose multiples the coefficients are, each frequency by itself; where none shows, as its neighbours."""
+    scores = np.stack([_comb_scores(step, after) for step in _STEPS])
+    best = scores.argmax(axis=0)
+    sure = scores.max(axis=0) > 8
+    steps = _STEPS[best, 0]
+    if not sure.any():
+        return start
+    ratio = np.median(np.log(steps[sure] / start[sure]))
+    return np.where(sure, steps, np.clip(np.rint(start * np.exp(ratio)), 1, 255)).astype(np.float32)
 
 
 def _cut(image: np.ndarray) -> np.ndarray:
@@ -137,12 +183,12 @@ def _coefficients(pixels: np.ndarray) -> np.ndarray:
 _DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
 
 
-def _comb_score(table: np.ndarray, after: np.ndarray) -> float:
-    """Log likelihood of multiples of the steps against an even distribution, over coefficients that are not zero."""
+def _comb_scores(table: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Log likelihood of multiples of the steps against an even distribution, by frequency, zeros left out."""
     multiple = np.rint(after / table)
     miss = (after - table * multiple) / _DEVIATION
     density = table / (_DEVIATION * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
-    return float((np.log(0.05 + 0.95 * density) * (multiple != 0)).sum())
+    return (np.log(0.05 + 0.95 * density) * (multiple != 0)).sum(axis=0)
 
 
 def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, rms: float) -> float:
