@@ -247,41 +247,30 @@ def _blur_and_jpeg(pixels: RegionPixels) -> Chain:
 
 
 def _jpeg_first(blur: BlurFit, pixels: RegionPixels) -> Fit:
-    """Coder before a blur: qualities and widths are tried from coarse to fine, since the blur hides the steps."""
-    errors: dict[tuple[int, float], float] = {}
+    """Coder before a blur, which hides its steps: most qualities are tried, since only the right one fits well."""
+    narrower = blur.scaled(0.97)
 
-    def attempt(quality: int, factor: float) -> None:
-        if 1 <= quality <= 100 and (quality, factor) not in errors:
-            narrowed = blur.scaled(factor)
-            chain = Chain((("jpeg", jpeg_fit(quality)), ("blur", Fit(narrowed.parameters, narrowed.apply))))
-            errors[quality, factor] = _error(chain, pixels)
+    def error(quality: int) -> float:
+        rest = (pixels.copy - narrower.apply(jpeg_fit(quality).apply(pixels.reference)))[pixels.mask]
+        return float(rest @ rest)
 
-    for quality in (5, 10, 20, 40, 75):
-        for factor in (0.8, 1.0):
-            attempt(quality, factor)
-    for part in (0.3, 0.15, 0.07, 0.04):
-        quality, factor = min(errors, key=errors.__getitem__)
-        distance = max(1, round(part * min(quality, 1.2 * (100 - quality))))
-        for other in (quality - distance, quality + distance):
-            attempt(other, factor)
-        quality, factor = min(errors, key=errors.__getitem__)
-        attempt(quality, factor * (1 - part / 2))
-        attempt(quality, factor * (1 + part / 2))
-    return jpeg_fit(float(min(errors, key=errors.__getitem__)[0]))
+    errors = {quality: error(quality) for quality in (*range(1, 36), *range(37, 60, 2), *range(62, 96, 4))}
+    best = min(errors, key=errors.__getitem__)
+    errors.update({quality: error(quality) for quality in range(max(best - 3, 1), best + 4) if quality not in errors})
+    return jpeg_fit(float(min(errors, key=errors.__getitem__)))
 
 
 def _random_and_blur(pixels: RegionPixels, random: str) -> Chain:
     reference, copy, mask = pixels
     rough = find_impulses(reference, copy) if random == "impulse_noise" else np.zeros(mask.shape, bool)
-    sharp = rough & ((copy <= 0) | (copy >= 255)) & mask
-    impulses_last = np.count_nonzero(sharp) > 0.7 * max(np.count_nonzero(rough & mask), 1)
-    blur = fit_blur(reference, copy, mask & ~sharp if impulses_last else mask, line=random == "impulse_noise")
+    blur = fit_blur(reference, copy, mask & ~rough, line=random == "impulse_noise")
     blur_step = "blur", Fit(blur.parameters, blur.apply)
     expected = blur.apply(reference)
     error = copy - expected
     if random == "impulse_noise":
-        if impulses_last:
-            hit, share, salt = count_impulses(expected, copy, mask, robust_scale(error[mask]) + 1.5, EXTREMES)
+        scale = robust_scale(error[mask]) + 1.5
+        hit, share, salt = count_impulses(expected, copy, mask, scale, EXTREMES)
+        if not _spread(error, rough & mask & (np.abs(error) > 10 * scale), blur):
             return Chain((blur_step, (random, impulse_fit(share, salt))), hit)
         return Chain(((random, solve_impulses(pixels, blur_step[1], error)), blur_step))
     # White noise through the kernel, at a deviation of 1, and how alike neighbours are in it.
@@ -291,6 +280,21 @@ def _random_and_blur(pixels: RegionPixels, random: str) -> Chain:
     if likeness(error, mask) > 0.5 * alike and alike > 0.03:
         return Chain(((random, noise_fit(float(np.sqrt(measured / max(power, 1e-4))))), blur_step))
     return Chain((blur_step, (random, noise_fit(float(np.sqrt(measured))))))
+
+
+def _spread(error: np.ndarray, hit: np.ndarray, blur: BlurFit) -> bool:
+    """Whether the neighbours of impulses differ as if the blur had come after these."""
+    if not hit.any():
+        return True
+    point = np.zeros(error.shape, np.float32)
+    point[error.shape[0] // 2, error.shape[1] // 2] = 1
+    kernel = blur.apply(point)
+    y, x = (n // 2 for n in error.shape)
+    around = ((0, 1), (1, 0), (0, -1), (-1, 0))
+    expected = sum(float(kernel[y + i, x + j]) for i, j in around) / max(float(kernel[y, x]), 1e-6)
+    sign = np.where(hit, np.sign(error), 0)
+    shifted = sum(float((np.roll(sign, shift, (0, 1)) * error).sum()) for shift in around)
+    return shifted / float((sign * error).sum()) > 0.5 * expected
 
 
 def likeness(field: np.ndarray, mask: np.ndarray) -> float:
@@ -330,6 +334,11 @@ def likeness(field: np.ndarray, mask: np.ndarray) -> float:
 def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
     reference, copy, mask = pixels
     quality, table, closeness = CoefficientPairs(reference, copy, mask).likely_table()
+    if random == "impulse_noise":
+        hit = find_impulses(reference, copy) & mask & ((copy <= 0) | (copy >= 255))
+        if np.count_nonzero(hit) >= 3:
+            # Blocks that were hit show the coder's steps only if the coder came last.
+            closeness = CoefficientPairs(reference, copy, mask & _whole_blocks(hit)).closeness(table) * 2
     if closeness > CODED_LAST:
         coder = jpeg_fit(quality, table)
         error = copy - coder.apply(reference)
@@ -340,7 +349,6 @@ def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
         expected = coder.apply(reference)
         sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
         return Chain((("jpeg", coder), (random, noise_fit(sigma))))
-    hit = find_impulses(reference, copy) & ((copy <= 0) | (copy >= 255))
     filled = np.where(hit, reference, copy)
     for _ in range(2):
         # What was hit is filled in with what the coder makes of the reference there.
@@ -350,6 +358,15 @@ def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
         hit, share, salt = count_impulses(expected, copy, mask, scale, EXTREMES)
         filled = np.where(hit, expected, copy)
     return Chain((("jpeg", coder), (random, impulse_fit(share, salt))), hit)
+
+
+def _whole_blocks(pixels: np.ndarray) -> np.ndarray:
+    """All pixels of the blocks of 8 x 8 in which at least one pixel is set."""
+    rows, cols = (n // 8 for n in pixels.shape)
+    any_set = pixels[: rows * 8, : cols * 8].reshape(rows, 8, cols, 8).any(axis=(1, 3))
+    grown = np.zeros(pixels.shape, bool)
+    grown[: rows * 8, : cols * 8] = np.kron(any_set, np.ones((8, 8), bool))
+    return grown
 
 
 def solve_noise(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:

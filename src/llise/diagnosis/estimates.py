@@ -13,8 +13,8 @@ from llise.diagnosis.region_pixels import RegionPixels, region_pixels
 from llise.diagnosis.result import Interval
 from llise.kinds.fitting import ROUNDING
 
-COSTLY = {"blur", "jpeg"}
-"""Kinds whose estimate applies a filter or a coder many times."""
+TILES = (20, 4, 1)
+"""Most tiles to measure on if none, one or both of the kinds take applying a filter or a coder many times."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def estimate_fault(
     if not region.any():
         raise ValueError("the region has no block; expected at least one that is True")
     measured = region_error(reference, copy, region)
-    pixels = region_pixels(reference, copy, region, costly=bool(COSTLY & set(kinds)))
+    pixels = region_pixels(reference, copy, region, TILES[len({"blur", "jpeg"} & set(kinds))])
     chain = fit_chain(pixels, kinds, float(reference.mean()))
     if chain is None:
         return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)

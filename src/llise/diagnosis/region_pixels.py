@@ -20,10 +20,6 @@ MARGIN = 4
 TILE = 16
 """Side of a tile in blocks, without its margin."""
 
-MOST_BLOCKS = {True: 4 * TILE**2, False: 20 * TILE**2}
-"""Most blocks that are looked at, where a filter or a coder has to be applied many times and where not."""
-
-
 class RegionPixels(NamedTuple):
     """Pixels of a region.
 
@@ -40,7 +36,7 @@ class RegionPixels(NamedTuple):
     mask: np.ndarray
 
 
-def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, *, costly: bool) -> RegionPixels:
+def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, tiles: int) -> RegionPixels:
     """Choose the pixels on which the faults of a region are measured.
 
     Blocks at the edge of a region may be faulty in part only, so they are left out if enough others remain.
@@ -51,8 +47,8 @@ def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, *
         The two images.
     region : ndarray of bool, shape (rows, cols)
         Blocks of the region.
-    costly : bool
-        Whether to take fewer pixels.
+    tiles : int
+        Most tiles of 16 x 16 blocks to take.
 
     Returns
     -------
@@ -64,20 +60,19 @@ def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, *
     >>> import numpy as np
     >>> from llise.diagnosis.region_pixels import region_pixels
     >>> image = np.zeros((800, 800), np.uint8)
-    >>> pixels = region_pixels(image, image, np.ones((100, 100), bool), costly=True)
+    >>> pixels = region_pixels(image, image, np.ones((100, 100), bool), tiles=4)
     >>> pixels.reference.shape, int(pixels.mask.sum()) // 64
     ((384, 384), 1024)
     """
     blocks = inner_blocks(region)
     rows, cols = np.flatnonzero(blocks.any(axis=1)), np.flatnonzero(blocks.any(axis=0))
     box = rows[0], cols[0], rows[-1] + 1, cols[-1] + 1
-    most = MOST_BLOCKS[costly]
-    if (box[2] - box[0]) * (box[3] - box[1]) <= most:
-        tiles = [box]
+    if (box[2] - box[0]) * (box[3] - box[1]) <= tiles * TILE**2:
+        places = [box]
     else:
-        tiles = _choose_tiles(reference, blocks, box, most // TILE**2)
+        places = _choose_tiles(reference, blocks, box, tiles)
     inside = np.kron(blocks, np.ones((BLOCK, BLOCK), bool))[: reference.shape[0], : reference.shape[1]]
-    return RegionPixels(*(_mosaic(image, tiles) for image in (reference, copy)), _mosaic(inside, tiles, mask=True))
+    return RegionPixels(*(_mosaic(image, places) for image in (reference, copy)), _mosaic(inside, places, mask=True))
 
 
 def inner_blocks(region: np.ndarray) -> np.ndarray:

@@ -132,7 +132,8 @@ class CoefficientPairs:
         every = max(1, len(self.after) // 200)
         before, after = self.before[::every], self.after[::every]
         scores = [float(_comb_scores(table, after).sum()) for table in _TABLES]
-        best = np.argsort(scores)[-24:]
+        # Strong coders leave few coefficients that are not zero, so low qualities are always among the candidates.
+        best = np.union1d(np.argsort(scores)[-20:], np.arange(8))
         likely = [_likelihood(_TABLES[i], before, after, rms) for i in best]
         index = int(best[int(np.argmax(likely))])
         closeness = _closeness(_TABLES[index], self.after)
@@ -143,6 +144,30 @@ class CoefficientPairs:
         if other_closeness > closeness + 0.1:
             return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
         return *_answer(index), closeness
+
+
+    def closeness(self, table: np.ndarray) -> float:
+        """Return the share of the coefficients of `after` that lie as near to multiples of steps as a coder's do.
+
+        Parameters
+        ----------
+        table : ndarray, shape (8, 8)
+            Quantiser steps.
+
+        Returns
+        -------
+        float
+            About 0 for coefficients that no coder has seen, 1 for those of a coder with this table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.jpeg_quality import CoefficientPairs
+        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
+        >>> CoefficientPairs(image, image, np.ones((64, 64), bool)).closeness(np.full((8, 8), 20)) < 0.1
+        True
+        """
+        return _closeness(np.asarray(table, np.float32).ravel(), self.after) if self.after.size else 0.0
 
 
 def _answer(index: int) -> tuple[float, np.ndarray]:
@@ -210,11 +235,9 @@ def _logistic(x: np.ndarray) -> np.ndarray:
 
 def _closeness(table: np.ndarray, after: np.ndarray) -> float:
     multiple = np.rint(after / table)
-    wide = (table >= 4) & (multiple != 0)
-    if np.count_nonzero(wide) < 12:
-        wide = np.broadcast_to(table >= 4, after.shape)
-    if not wide.any():
+    wide = (table >= 5) & (multiple != 0)
+    if np.count_nonzero(wide) < 6:
         return 0.0
-    near = np.abs(after - table * multiple) < 1.0
-    by_chance = float((2.0 / np.broadcast_to(table, after.shape)[wide]).mean())
+    near = np.abs(after - table * multiple) < 0.75
+    by_chance = float((1.5 / np.broadcast_to(table, after.shape)[wide]).mean())
     return max((float(near[wide].mean()) - by_chance) / (1 - by_chance), 0.0)
