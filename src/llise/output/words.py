@@ -1,32 +1,55 @@
-"""How kinds and strengths of distortions are named and coloured, and a diagnosis as one sentence."""
+"""A diagnosis in a person's words: names, places, settings and strengths of faults, and one sentence for them all."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llise.labels import LABELS
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, Interval
 
-if TYPE_CHECKING:
-    from llise.diagnosis import Diagnosis
+COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
+"""The palette of Okabe and Ito, distinguishable with every kind of colour vision; in the order of BLOCK_LABELS."""
 
-COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
-"""The palette of Okabe and Ito, distinguishable with every kind of colour vision; in the order of LABELS."""
-
-NAMES = dict(zip(LABELS, ("original", "contrast", "Gaussian noise", "luminance", "blur", "impulse noise", "JPEG")))
+NAMES = dict(
+    zip(
+        BLOCK_LABELS,
+        ("original", "contrast", "Gaussian noise", "luminance", "blur", "impulse noise", "JPEG", "unknown"),
+    )
+)
 """Name of each label in a table."""
 
-NOUNS = {**NAMES, "contrast": "contrast change", "luminance": "luminance shift", "jpeg": "JPEG compression"}
-"""Name of each distortion after a word for its strength."""
+NOUNS = {
+    **NAMES,
+    "contrast": "contrast change",
+    "luminance": "luminance shift",
+    "jpeg": "JPEG compression",
+    "unknown": "a difference that is none of the known kinds",
+}
+"""Name of each kind in a sentence."""
 
 STRENGTHS = ((30, "slight"), (150, "moderate"), (600, "strong"), (math.inf, "severe"))
 """Words for an MSE up to each bound."""
 
+DOUBTFUL = 0.8
+"""Confidence below which an answer is shown as doubtful."""
+
+WHOLE = 0.97
+"""Share of the area from which a region counts as the whole picture."""
+
+FEW = 20
+"""Number of pixels below which impulses are counted instead of given as a share."""
+
+PLACES = (
+    ("upper left", "top", "upper right"),
+    ("left", "middle", "right"),
+    ("lower left", "bottom", "lower right"),
+)
+"""Names of the ninths of a picture."""
+
 
 def verdict_sentence(diagnosis: Diagnosis) -> str:
-    """Say in one sentence what is wrong, how strongly, where, and how certain that is.
+    """Say in one sentence what is wrong, how strongly and where, and where that is doubtful.
 
     Parameters
     ----------
@@ -41,19 +64,208 @@ def verdict_sentence(diagnosis: Diagnosis) -> str:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> verdict_sentence(SimpleNamespace(verdict=("blur",), confidence=0.93, severity={"blur": 312.4},
-    ...                                  block_severity=np.ones((8, 8))))
-    'Strong blur (MSE 312), 93 % confident.'
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, Interval
+    >>> fault = Fault(("jpeg",), 0.97, np.ones((8, 8), bool), (0, 0, 64, 64), 1.0, {"jpeg": 80.0},
+    ...               {"jpeg": {"quality": Interval(12, 10, 14)}})
+    >>> verdict_sentence(SimpleNamespace(faults=[fault], is_copy=True, image=np.zeros((64, 64))))
+    'JPEG compression, quality about 12, over the whole picture.'
     """
-    confidence = f"{100 * diagnosis.confidence:.0f} % confident"
-    if diagnosis.verdict == ("original",):
-        return f"No distortion found: a faithful copy of the reference, {confidence}."
-    kinds = []
-    for kind in diagnosis.verdict:
-        mse = diagnosis.severity[kind]
-        kinds.append(f"{strength_word(mse)} {NOUNS[kind]} (MSE {mse:.0f})")
-    text = " and ".join(kinds)
-    return f"{text[0].upper()}{text[1:]}{_place(diagnosis.block_severity)}, {confidence}."
+    if not diagnosis.is_copy:
+        return "This does not look like a copy of the reference."
+    if not diagnosis.faults:
+        return "No difference beyond rounding."
+    text = "; ".join(fault_phrase(fault, diagnosis.image.size) for fault in diagnosis.faults)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def fault_phrase(fault: Fault, n_pixels: int) -> str:
+    """Say what one fault is and where; a doubtful one says how doubtful it is.
+
+    Parameters
+    ----------
+    fault : Fault
+        The fault.
+    n_pixels : int
+        Number of pixels of the picture.
+
+    Returns
+    -------
+    str
+        A part of a sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, Interval
+    >>> region = np.zeros((8, 8), bool)
+    >>> region[5:, :3] = True
+    >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
+    >>> fault_phrase(Fault(("blur",), 0.62, region, (40, 0, 64, 24), 0.14, {"blur": 80.0}, estimate), 4096)
+    'probably blur of about 2.1 px at the lower left (14 % of the area), 62 % confident'
+    """
+    alone = len(fault.kinds) == 1
+    words = " and ".join(_kind_words(kind, fault, n_pixels, alone) for kind in fault.kinds)
+    pause = "," if alone and _ends_with_setting(fault) else ""
+    phrase = f"{words}{pause} {_place_phrase(fault, n_pixels)}"
+    if fault.confidence >= DOUBTFUL:
+        return phrase
+    doubt = "probably" if fault.confidence >= 0.5 else "possibly"
+    return f"{doubt} {phrase}, {100 * fault.confidence:.0f} % confident"
+
+
+def place_words(fault: Fault) -> str:
+    """Name the part of the picture in which the region lies.
+
+    Parameters
+    ----------
+    fault : Fault
+        The fault.
+
+    Returns
+    -------
+    str
+        One of ``PLACES``, ``"whole picture"``, ``"most of it"`` (at least half of the picture, in no certain place)
+        or ``"scattered"`` (where fewer than half of the blocks lie at the place that their centre would name).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault
+    >>> region = np.zeros((9, 9), bool)
+    >>> region[0, 0] = region[8, 8] = True
+    >>> place_words(Fault(("impulse_noise",), 1.0, region, (0, 0, 72, 72), 0.02, {"impulse_noise": 80.0}))
+    'scattered'
+    """
+    if fault.area >= WHOLE or fault.is_whole:
+        return "whole picture"
+    at = (np.argwhere(fault.region) + 0.5) / fault.region.shape
+    row, col = (int(third) for third in np.minimum(3 * at.mean(axis=0), 2))
+    # "top" says nothing about left or right, so that the region may be as wide as it likes.
+    inside = np.ones(len(at), bool)
+    for values, third in ((at[:, 0], row), (at[:, 1], col)):
+        if third != 1 or row == col == 1:
+            low, high = ((0.0, 0.5), (0.2, 0.8), (0.5, 1.0))[third]
+            inside &= (values >= low) & (values <= high)
+    if inside.mean() >= 0.5 and not (row == col == 1 and fault.area >= 0.5):
+        return PLACES[row][col]
+    return "most of it" if fault.area >= 0.5 else "scattered"
+
+
+def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = math.inf) -> str:
+    """Write the settings of a kind for a narrow column.
+
+    Parameters
+    ----------
+    kind : str
+        The kind.
+    settings : dict of str to Interval
+        Its estimated settings by name.
+    n_impulses : float
+        Number of pixels that have impulses, if the kind is impulse noise.
+
+    Returns
+    -------
+    str
+        A few words; empty without settings.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.result import Interval
+    >>> setting_words("blur", {"length": Interval(9.2, 8, 10), "angle": Interval(30, 25, 35)})
+    '9.2 px at 30°'
+    """
+    at = {name: interval.value for name, interval in settings.items()}
+    if "length" in at:
+        return f"{number(at['length'])} px" + (f" at {at['angle']:.0f}°" if "angle" in at else "")
+    if "radius" in at:
+        return f"radius {number(at['radius'])} px"
+    if kind == "impulse_noise" and "share" in at:
+        return _pixels(n_impulses) if n_impulses < FEW else f"{number(100 * at['share'])}% pixels"
+    if kind == "luminance" and "offset" in at:
+        return f"{'-' if at['offset'] < 0 else '+'}{number(abs(at['offset']))}"
+    if kind == "blur" and "sigma" in at:
+        return f"{number(at['sigma'])} px"
+    known = [name for name in ("quality", "sigma", "gain") if name in at] or list(at)[:1]
+    return ", ".join(f"{name} {number(at[name])}" for name in known)
+
+
+def impulse_count(fault: Fault, n_pixels: int) -> float:
+    """Estimate how many pixels have impulses.
+
+    Parameters
+    ----------
+    fault : Fault
+        A fault of impulse noise, alone or in a mixture.
+    n_pixels : int
+        Number of pixels of the picture.
+
+    Returns
+    -------
+    float
+        A whole number; infinite where the share of impulses was not estimated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, Interval
+    >>> estimate = {"impulse_noise": {"share": Interval(3 / 64, 0.04, 0.05)}}
+    >>> impulse_count(Fault(("impulse_noise",), 1.0, np.eye(2, dtype=bool), (0, 0, 16, 16), 1 / 64, {}, estimate), 4096)
+    3.0
+    """
+    share = fault.estimate.get("impulse_noise", {}).get("share")
+    return float(max(1, round(share.value * fault.area * n_pixels))) if share else math.inf
+
+
+def number(value: float) -> str:
+    """Write a number with two significant digits, or all digits before the decimal point.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+
+    Returns
+    -------
+    str
+        Digits without an exponent.
+
+    Examples
+    --------
+    >>> number(2.04), number(0.0123), number(345.6)
+    ('2', '0.012', '346')
+    """
+    if abs(value) >= 10 or value == 0:
+        return f"{value:.0f}"
+    digits = f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
+    return digits.rstrip("0").rstrip(".")
+
+
+def about(interval: Interval, scale: float = 1.0) -> str:
+    """Write an estimate, or its bounds where they are far apart.
+
+    Parameters
+    ----------
+    interval : Interval
+        The estimate.
+    scale : float
+        Factor for all its numbers, 100 for per cent.
+
+    Returns
+    -------
+    str
+        The estimate in words.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.result import Interval
+    >>> about(Interval(12, 10, 14)), about(Interval(12, 5, 30))
+    ('about 12', '5 to 30')
+    """
+    value, low, high = (scale * bound for bound in interval)
+    if low > 0 and abs(value) < high - low < math.inf:
+        return f"{number(low)} to {number(high)}"
+    return f"about {number(value)}"
 
 
 def strength_word(mse: float) -> str:
@@ -77,13 +289,82 @@ def strength_word(mse: float) -> str:
     return next(word for bound, word in STRENGTHS if mse < bound)
 
 
-def _place(severity: np.ndarray) -> str:
-    """Name the ninth of the picture that is much worse than the mean, if there is one."""
-    if min(severity.shape) < 3:
-        return ""
-    ninths = np.array([[part.mean() for part in np.array_split(row, 3, axis=1)] for row in np.array_split(severity, 3)])
-    row, col = np.unravel_index(ninths.argmax(), ninths.shape)
-    if ninths[row, col] < 1.5 * severity.mean():
-        return ""
-    place = " ".join(filter(None, [("top", "", "bottom")[row], ("left", "", "right")[col]])) or "centre"
-    return f", most at the {place}"
+def area_words(area: float) -> str:
+    """Write a share of the picture in per cent.
+
+    Parameters
+    ----------
+    area : float
+        Share between 0 and 1.
+
+    Returns
+    -------
+    str
+        The per cent, with a digit after the point where there is less than one.
+
+    Examples
+    --------
+    >>> area_words(0.153), area_words(0.004), area_words(0.0001)
+    ('15 %', '0.4 %', '<0.1 %')
+    """
+    percent = 100 * area
+    if percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if percent < 0.95 else f"{percent:.0f} %"
+
+
+def _place_phrase(fault: Fault, n_pixels: int) -> str:
+    place = place_words(fault)
+    if place == "whole picture":
+        return "over the whole picture"
+    phrase = {"most of it": "over most of the picture", "scattered": "in several places", "middle": "in the middle"}
+    words = phrase.get(place, f"at the {place}")
+    if fault.kinds == ("impulse_noise",) and impulse_count(fault, n_pixels) < FEW:
+        return words
+    return f"{words} ({area_words(fault.area).replace('<', 'less than ')} of the area)"
+
+
+def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
+    """Kind and settings; after another kind, or before one, the settings stand in brackets."""
+    settings = fault.estimate.get(kind, {})
+    noun = NOUNS[kind]
+    if "length" in settings:
+        angle = f" at {settings['angle'].value:.0f} degrees" if "angle" in settings else ""
+        return f"motion blur of {about(settings['length'])} px{angle}"
+    if "radius" in settings:
+        return f"lens blur of radius {number(settings['radius'].value)} px"
+    if kind == "blur" and "sigma" in settings:
+        return f"blur of {about(settings['sigma'])} px"
+    if kind == "jpeg" and "quality" in settings:
+        return _with(noun, f"quality {about(settings['quality'])}", alone)
+    if kind == "contrast" and "gain" in settings:
+        gain = settings["gain"].value
+        change = "inverted" if gain < 0 else "raised" if gain > 1 else "reduced"
+        return _with(f"{change} contrast", f"gain about {number(gain)}", alone)
+    if kind == "luminance" and "offset" in settings:
+        offset = settings["offset"].value
+        shift = f"{'darker' if offset < 0 else 'lighter'} by about {number(abs(offset))} grey levels"
+        return shift if alone else f"{noun} ({shift})"
+    if kind == "gaussian_noise" and "sigma" in settings:
+        deviation = about(settings["sigma"])
+        return f"{noun} with a deviation of {deviation} grey levels" if alone else f"{noun} (deviation {deviation})"
+    if kind == "impulse_noise" and "share" in settings:
+        count = impulse_count(fault, n_pixels)
+        share = f"{about(settings['share'], 100)} % of the pixels"
+        return f"{noun} in {_pixels(count) if count < FEW else share}"
+    return noun if kind == "unknown" else f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
+
+
+def _with(noun: str, setting: str, alone: bool) -> str:
+    return f"{noun}, {setting}" if alone else f"{noun} ({setting})"
+
+
+def _ends_with_setting(fault: Fault) -> bool:
+    """Whether a comma belongs between the words for the only kind and those for the place."""
+    (kind,) = fault.kinds
+    settings = fault.estimate.get(kind, {})
+    return any(name in settings for name in ("quality", "gain", "angle"))
+
+
+def _pixels(count: float) -> str:
+    return f"{count:.0f} pixel{'' if count == 1 else 's'}"
