@@ -16,7 +16,8 @@ from typing import IO, Any, Protocol
 from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
 from llise.labels import KINDS, LABELS
 from llise.output.runs import block_runs
-from llise.output.words import area_words, impulse_count, place_words, setting_words, verdict_sentence
+from llise.output.settings import impulse_count, setting_words
+from llise.output.words import area_words, place_words, verdict_sentence
 from llise.storage.files import printable
 
 SCHEMA = 2

@@ -1,4 +1,4 @@
-"""A diagnosis in a person's words: names, places, settings and strengths of faults, and one sentence for them all."""
+"""A diagnosis in a person's words: names, places and strengths of faults, and one sentence for all of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, Interval
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
+from llise.output.settings import FEW, about, impulse_count, number, pixel_words
 
 COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
 """The palette of Okabe and Ito, distinguishable with every kind of colour vision; in the order of BLOCK_LABELS."""
@@ -36,9 +37,6 @@ DOUBTFUL = 0.8
 
 WHOLE = 0.97
 """Share of the area from which a region counts as the whole picture."""
-
-FEW = 20
-"""Number of pixels below which impulses are counted instead of given as a share."""
 
 PLACES = (
     ("upper left", "top", "upper right"),
@@ -152,122 +150,6 @@ def place_words(fault: Fault) -> str:
     return "most of it" if fault.area >= 0.5 else "scattered"
 
 
-def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = math.inf) -> str:
-    """Write the settings of a kind for a narrow column.
-
-    Parameters
-    ----------
-    kind : str
-        The kind.
-    settings : dict of str to Interval
-        Its estimated settings by name.
-    n_impulses : float
-        Number of pixels that have impulses, if the kind is impulse noise.
-
-    Returns
-    -------
-    str
-        A few words; empty without settings.
-
-    Examples
-    --------
-    >>> from llise.diagnosis.result import Interval
-    >>> setting_words("blur", {"length": Interval(9.2, 8, 10), "angle": Interval(30, 25, 35)})
-    '9.2 px at 30°'
-    """
-    at = {name: interval.value for name, interval in settings.items()}
-    if "length" in at:
-        return f"{number(at['length'])} px" + (f" at {at['angle']:.0f}°" if "angle" in at else "")
-    if "radius" in at:
-        return f"radius {number(at['radius'])} px"
-    if kind == "impulse_noise" and "share" in at:
-        return _pixels(n_impulses) if n_impulses < FEW else f"{number(100 * at['share'])}% pixels"
-    if kind == "luminance" and "offset" in at:
-        return f"{'-' if at['offset'] < 0 else '+'}{number(abs(at['offset']))}"
-    if kind == "blur" and "sigma" in at:
-        return f"{number(at['sigma'])} px"
-    known = [name for name in ("quality", "sigma", "gain") if name in at] or list(at)[:1]
-    return ", ".join(f"{name} {number(at[name])}" for name in known)
-
-
-def impulse_count(fault: Fault, n_pixels: int) -> float:
-    """Estimate how many pixels have impulses.
-
-    Parameters
-    ----------
-    fault : Fault
-        A fault of impulse noise, alone or in a mixture.
-    n_pixels : int
-        Number of pixels of the picture.
-
-    Returns
-    -------
-    float
-        A whole number; infinite where the share of impulses was not estimated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.result import Fault, Interval
-    >>> estimate = {"impulse_noise": {"share": Interval(3 / 64, 0.04, 0.05)}}
-    >>> impulse_count(Fault(("impulse_noise",), 1.0, np.eye(2, dtype=bool), (0, 0, 16, 16), 1 / 64, {}, estimate), 4096)
-    3.0
-    """
-    share = fault.estimate.get("impulse_noise", {}).get("share")
-    return float(max(1, round(share.value * fault.area * n_pixels))) if share else math.inf
-
-
-def number(value: float) -> str:
-    """Write a number with two significant digits, or all digits before the decimal point.
-
-    Parameters
-    ----------
-    value : float
-        The number.
-
-    Returns
-    -------
-    str
-        Digits without an exponent.
-
-    Examples
-    --------
-    >>> number(2.04), number(0.0123), number(345.6)
-    ('2', '0.012', '346')
-    """
-    if abs(value) >= 10 or value == 0:
-        return f"{value:.0f}"
-    digits = f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
-    return digits.rstrip("0").rstrip(".")
-
-
-def about(interval: Interval, scale: float = 1.0) -> str:
-    """Write an estimate, or its bounds where they are far apart.
-
-    Parameters
-    ----------
-    interval : Interval
-        The estimate.
-    scale : float
-        Factor for all its numbers, 100 for per cent.
-
-    Returns
-    -------
-    str
-        The estimate in words.
-
-    Examples
-    --------
-    >>> from llise.diagnosis.result import Interval
-    >>> about(Interval(12, 10, 14)), about(Interval(12, 5, 30))
-    ('about 12', '5 to 30')
-    """
-    value, low, high = (scale * bound for bound in interval)
-    if low > 0 and abs(value) < high - low < math.inf:
-        return f"{number(low)} to {number(high)}"
-    return f"about {number(value)}"
-
-
 def strength_word(mse: float) -> str:
     """Name a severity.
 
@@ -351,7 +233,7 @@ def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
     if kind == "impulse_noise" and "share" in settings:
         count = impulse_count(fault, n_pixels)
         share = f"{about(settings['share'], 100)} % of the pixels"
-        return f"{noun} in {_pixels(count) if count < FEW else share}"
+        return f"{noun} in {pixel_words(count) if count < FEW else share}"
     return noun if kind == "unknown" else f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
 
 
@@ -364,7 +246,3 @@ def _ends_with_setting(fault: Fault) -> bool:
     (kind,) = fault.kinds
     settings = fault.estimate.get(kind, {})
     return any(name in settings for name in ("quality", "gain", "angle"))
-
-
-def _pixels(count: float) -> str:
-    return f"{count:.0f} pixel{'' if count == 1 else 's'}"
