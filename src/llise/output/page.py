@@ -169,9 +169,11 @@ def script_json(value: Any) -> str:
 def _page(title: str) -> str:
     """The template with style, script and title filled in, but not yet the data."""
     templates = files("llise.output") / "templates"
-    page = (templates / "report.html").read_text(encoding="utf-8")
-    style, script = ((templates / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    contents = {"style": style.strip(), "script": script.strip(), "version": __version__}
+    page, style, helpers, script = (
+        (templates / name).read_text(encoding="utf-8").strip()
+        for name in ("report.html", "report.css", "helpers.js", "report.js")
+    )
+    contents = {"style": style, "script": f"{helpers}\n{script}", "version": __version__}
     for name, text in contents.items():
         page = page.replace(f"<!--{name}-->", text)
     # The title comes last, and cannot contain a mark because its "<" is escaped.
@@ -231,13 +233,13 @@ def _image_data(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _fault_data(fault: Fault, n_pixels: int) -> dict[str, Any]:
     """What the list of faults and the outlines show."""
-    phrase = fault_phrase(fault, n_pixels)
+    phrase = _unbroken(fault_phrase(fault, n_pixels))
     return {
         "kinds": [BLOCK_LABELS.index(kind) for kind in fault.kinds],
         "phrase": f"{phrase[0].upper()}{phrase[1:]}",
         "confidence": round(float(fault.confidence), 4),
         "place": place_words(fault),
-        "area": area_words(fault.area),
+        "area": _unbroken(area_words(fault.area)),
         "settings": [[BLOCK_LABELS.index(kind), *texts] for kind, *texts in setting_rows(fault)],
         "severity": [[BLOCK_LABELS.index(kind), round(float(mse), 2)] for kind, mse in fault.severity.items()],
         "strength": strength_word(sum(fault.severity.values())),
@@ -250,7 +252,7 @@ def _summary_data(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
     """What the table, the map and the heading show."""
     return {
         "file": str(diagnosis.file or name),
-        "sentence": verdict_sentence(diagnosis),
+        "sentence": _unbroken(verdict_sentence(diagnosis)),
         "verdict": [BLOCK_LABELS.index(label) for label in diagnosis.verdict],
         "isCopy": bool(diagnosis.is_copy),
         "confidence": round(float(diagnosis.confidence), 4),
@@ -297,6 +299,11 @@ def picture_uri(image: np.ndarray, longest: int = DISPLAY_SIDE, quality: int = 8
         if buffer.tell() <= budget or quality <= 20:
             return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
         quality -= 12
+
+
+def _unbroken(text: str) -> str:
+    """Keep numbers and their units on one line."""
+    return text.replace(" %", "\u00a0%").replace(" px", "\u00a0px")
 
 
 def _base64(values: np.ndarray) -> str:

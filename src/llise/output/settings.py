@@ -17,7 +17,6 @@ UNITS = {
     ("gaussian_noise", "sigma"): (" grey levels", 1.0),
     ("impulse_noise", "share"): (" % of the pixels", 100.0),
     ("impulse_noise", "salt"): (" % of the impulses", 100.0),
-    ("contrast", "pivot"): (" (grey level)", 1.0),
     ("luminance", "offset"): (" grey levels", 1.0),
 }
 """Unit of each setting that has one, and the factor from its value to that unit."""
@@ -72,7 +71,7 @@ def setting_rows(fault: Fault) -> list[list[str]]:
     Returns
     -------
     list of [kind, name, value, interval]
-        What is shown of each setting, with its unit; the interval is empty where its bounds are not known.
+        What is shown of each setting; the interval is empty where its bounds are not known or equal.
 
     Examples
     --------
@@ -80,7 +79,7 @@ def setting_rows(fault: Fault) -> list[list[str]]:
     >>> from llise.diagnosis.result import Fault, Interval
     >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
     >>> setting_rows(Fault(("blur",), 1.0, np.ones((1, 1), bool), (0, 0, 8, 8), 1.0, {"blur": 80.0}, estimate))
-    [['blur', 'sigma', '2.1 px', '1.9 to 2.3 px']]
+    [['blur', 'sigma', '2.1 px', '1.9 to 2.3']]
     """
     rows = []
     for kind, settings in fault.estimate.items():
@@ -88,8 +87,8 @@ def setting_rows(fault: Fault) -> list[list[str]]:
             unit, scale = UNITS.get((kind, name), ("", 1.0))
             value, low, high = (scale * bound for bound in interval)
             between = math.isfinite(low) and math.isfinite(high) and low < high
-            bounds = f"{number(low)} to {number(high)}{unit}" if between else ""
-            rows.append([kind, name, f"{number(value)}{unit}", bounds])
+            bounds = f"{number(low, 3)} to {number(high, 3)}" if between else ""
+            rows.append([kind, name, f"{number(value, 3)}{unit}", bounds])
     return rows
 
 
@@ -120,28 +119,30 @@ def impulse_count(fault: Fault, n_pixels: int) -> float:
     return float(max(1, round(share.value * fault.area * n_pixels))) if share else math.inf
 
 
-def number(value: float) -> str:
-    """Write a number with two significant digits, or all digits before the decimal point.
+def number(value: float, digits: int = 2) -> str:
+    """Write a number with some significant digits, or all digits before the decimal point if these are more.
 
     Parameters
     ----------
     value : float
         The number.
+    digits : int
+        Significant digits.
 
     Returns
     -------
     str
-        Digits without an exponent.
+        Digits without an exponent and without zeros at the end.
 
     Examples
     --------
     >>> number(2.04), number(0.0123), number(345.6)
     ('2', '0.012', '346')
     """
-    if abs(value) >= 10 or value == 0:
-        return f"{value:.0f}"
-    digits = f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
-    return digits.rstrip("0").rstrip(".")
+    if value == 0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".") if decimals > 0 else f"{value:.0f}"
 
 
 def about(interval: Interval, scale: float = 1.0) -> str:

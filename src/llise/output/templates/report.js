@@ -1,53 +1,15 @@
-"use strict";
 (() => {
-  const byId = (id) => document.getElementById(id);
-  const json = (id) => JSON.parse(byId(id).textContent);
   const context = json("context");
   const { images, failures } = json("results");
   const { names, letters, colours, training } = context; // training is null where no manifold was learned
   const canvas = byId("canvas"), pen = canvas.getContext("2d");
   const state = { index: -1, block: null, alone: null, order: images.map((_, i) => i), shown: null };
-  // cividis in five stops: readable with every kind of colour vision
-  const CIVIDIS = [[0, 32, 77], [64, 77, 107], [124, 123, 120], [188, 175, 111], [255, 234, 70]];
   const SEVERITY_MAX = 1000;
 
-  // ---- small helpers ----
-  function element(tag, attributes = {}, ...children) {
-    const node = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key === "style") Object.assign(node.style, value);
-      else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-      else node.setAttribute(key, value);
-    }
-    node.append(...children);
-    return node;
-  }
-  function shape(tag, attributes, title) {
-    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    if (title) {
-      const text = document.createElementNS("http://www.w3.org/2000/svg", "title");
-      text.textContent = title;
-      node.append(text);
-    }
-    return node;
-  }
-  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const words = (text) => new Uint16Array(bytes(text).buffer); // little-endian, as every browser's host
-  const fixed = (value, digits) => (value === null ? "∞" : value.toFixed(digits));
-  const percent = (value) => `${Math.round(100 * value)} %`;
-  const rounded = (mse) => (mse < 10 ? mse.toFixed(1) : Math.round(mse).toString());
+  // ---- names and colours ----
   const rgb = (code) => [1, 3, 5].map((i) => parseInt(colours[code].slice(i, i + 2), 16));
   const isDoubtful = (confidence) => confidence < context.doubtful;
   const sure = (confidence) => (isDoubtful(confidence) ? element("span", { class: "doubt" }, `${percent(confidence)} ?`) : percent(confidence));
-  const capital = (text) => text[0].toUpperCase() + text.slice(1);
-  const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
-  async function decoded(uri) {
-    const image = new Image();
-    image.src = uri;
-    await image.decode();
-    return image;
-  }
   const inkOn = (code) => (rgb(code)[0] * 0.299 + rgb(code)[1] * 0.587 + rgb(code)[2] * 0.114 < 100 ? "#fff" : "#000");
   const kind = (code) => element("span", { class: "kind" },
     element("span", { class: "swatch", style: { background: colours[code], color: inkOn(code) }, "aria-hidden": "true" }, letters[code]), names[code]);
@@ -205,10 +167,17 @@
     trace(cols, rows, (c, r) => at(r, c - 1) !== at(r, c), (c, from, to) => `M${across(c)} ${down(from)}V${down(to)}`);
     return lines.join("");
   }
+  // The number stands on the first corner of a region, beside a region that it would hide.
+  function badgePlace(runs, r) {
+    const [height, width] = context.size, top = down(runs[0][0]), bottom = down(runs[runs.length - 1][0] + 1);
+    const left = across(Math.min(...runs.map((run) => run[1]))), right = across(Math.max(...runs.map((run) => run[2])) + 1);
+    const place = (x, y) => [clamp(x, 1.2 * r, width - 1.2 * r), clamp(y, 1.2 * r, height - 1.2 * r)];
+    if (Math.max(right - left, bottom - top) >= 5 * r) return place(across(runs[0][1]), top);
+    return place(right + 3 * r < width ? right + 1.5 * r : left - 1.5 * r, (top + bottom) / 2);
+  }
   function outline(fault, i) {
     const code = fault.kinds[0], path = border(state.shown.masks[i]), group = shape("g", { "data-fault": i, class: isDoubtful(fault.confidence) ? "doubtful" : "" });
-    const [row, first] = fault.runs[0], r = Math.max(...context.size) / 44;
-    const [x, y] = [clamp(across(first), 1.2 * r, context.size[1] - 1.2 * r), clamp(down(row), 1.2 * r, context.size[0] - 1.2 * r)];
+    const r = Math.max(...context.size) / 44, [x, y] = badgePlace(fault.runs, r);
     const text = shape("text", { x, y, "font-size": 1.35 * r, fill: inkOn(code) });
     text.textContent = i + 1;
     if (state.alone === i) group.append(shape("path", { d: area(fault.runs), class: "tint", style: `fill: ${colours[code]}` }));
@@ -228,17 +197,6 @@
 
   // ---- picture and overlay ----
   const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
-  function blank(width, height) {
-    const layer = document.createElement("canvas");
-    layer.width = width;
-    layer.height = height;
-    return layer;
-  }
-  function pixels(image) {
-    const layer = blank(image.naturalWidth, image.naturalHeight), ink = layer.getContext("2d", { willReadFrequently: true });
-    ink.drawImage(image, 0, 0);
-    return ink.getImageData(0, 0, layer.width, layer.height);
-  }
   function ssimLayer(image) {
     const data = pixels(image), layer = blank(data.width, data.height);
     for (let i = 0; i < data.data.length; i += 4) {
@@ -247,10 +205,6 @@
     layer.getContext("2d").putImageData(data, 0, 0);
     return layer;
   }
-  function cividis(share) {
-    const at = clamp(share, 0, 1) * (CIVIDIS.length - 1), low = Math.min(Math.floor(at), CIVIDIS.length - 2);
-    return CIVIDIS[low].map((value, c) => value + (at - low) * (CIVIDIS[low + 1][c] - value));
-  }
   function blockLayer(colour) {
     const { rows, cols } = state.shown, layer = blank(cols, rows), data = new ImageData(cols, rows);
     for (let i = 0; i < rows * cols; i++) data.data.set(colour(i), 4 * i);
@@ -258,7 +212,7 @@
     return layer;
   }
   const layers = {
-    kinds: () => blockLayer((i) => (state.alone === null || state.shown.masks[state.alone][i]
+    kinds: () => blockLayer((i) => (state.shown.labels[i] && (state.alone === null || state.shown.masks[state.alone][i])
       ? [...rgb(state.shown.labels[i]), 255 * strength(state.shown.severity[i])] : [0, 0, 0, 0])),
     error: () => blockLayer((i) => [...cividis(errorShare(state.shown.severity[i])), 255]),
     ssim: () => state.shown.ssimLayer,
