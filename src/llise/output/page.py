@@ -48,30 +48,28 @@ N_NEAREST = 3
 class Context(Protocol):
     """What a report needs besides the diagnoses; a :class:`llise.Diagnoser` has it.
 
-    Attributes
-    ----------
-    reference : ndarray of uint8, shape (h, w)
-        The reference.
-    block_size : int
-        Side of the blocks in pixels.
-    training_labels : list of str or None
-        Labels of the training images; None where no manifold was learned.
-    training_mse : ndarray, shape (n,), or None
-        Their errors.
-    map_positions : ndarray, shape (n, 2), or None
-        Their places in the map of whole images.
+    The training images are None where no manifold was learned.
     """
 
     @property
-    def reference(self) -> np.ndarray: ...
+    def reference(self) -> np.ndarray:
+        """The reference, uint8 (h, w)."""
+
     @property
-    def block_size(self) -> int: ...
+    def block_size(self) -> int:
+        """Side of the blocks in pixels."""
+
     @property
-    def training_labels(self) -> list[str] | None: ...
+    def training_labels(self) -> list[str] | None:
+        """Labels of the training images."""
+
     @property
-    def training_mse(self) -> np.ndarray | None: ...
+    def training_mse(self) -> np.ndarray | None:
+        """Mean squared errors (n,) of the training images."""
+
     @property
-    def map_positions(self) -> np.ndarray | None: ...
+    def map_positions(self) -> np.ndarray | None:
+        """Places (n, 2) of the training images in the map of whole images."""
 
 
 class HtmlReport:

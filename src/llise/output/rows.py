@@ -102,37 +102,36 @@ def _percent(share: float) -> str:
 
 
 class Table:
-    """Aligned columns, one line for each fault; the first column is as wide as the longest name.
+    """Aligned columns of at most 120 characters, one line for each fault.
 
     Parameters
     ----------
     out : file
         Text is written to it.
     names : sequence of str
-        Names of all images, which decide the width of the first column. The folder that all of them share is left
-        out where the lines would be too long with it.
+        Names of all images, which decide the width of the first column. Where the lines would be too long, the folder
+        that all images share is left out; a name that is still too long is shortened in its middle.
 
     Examples
     --------
     >>> import sys
     >>> table = Table(sys.stdout, ["a.png", "b.png"])
     >>> table.add(diagnosis)  # doctest: +SKIP
-    FILE   VERDICT                   WHERE            ESTIMATE            SURE  SEVERITY   PSNR    SSIM
-    a.png  jpeg                      whole picture    quality 12           97%       312  23.19  0.7100
-           blur                      lower left 15%   2.1 px               91%        80
+    FILE   VERDICT                   WHERE             ESTIMATE              SURE  SEVERITY   PSNR    SSIM
+    a.png  jpeg                      whole picture     quality 12             97%       312  23.19  0.7100
+           blur                      lower left 15%    2.1 px                 91%        80
     """
 
     HEAD = ("VERDICT", "WHERE", "ESTIMATE", "SURE", "SEVERITY", "PSNR", "SSIM")
-    WIDTHS = (24, 15, 18, 4, 8, 5, 6)
+    WIDTHS = (24, 16, 20, 4, 8, 5, 6)
+    WIDEST = LINE - sum(WIDTHS) - 2 * len(WIDTHS)  # of the names
     N_WORDS = 3  # columns of words, aligned at the left; the numbers are aligned at the right
 
     def __init__(self, out: IO[str], names: Sequence[str]):
         self.out = out
-        self.folder = ""
-        self.width = self._width(names)
-        if self.width + sum(self.WIDTHS) + 2 * len(self.WIDTHS) > LINE:
-            self.folder = _shared_folder(names)
-            self.width = self._width(names)
+        too_long = max((len(printable(name)) for name in names), default=0) > self.WIDEST
+        self.folder = _shared_folder(names) if too_long else ""
+        self.width = max([len("FILE"), *(len(self._short(name)) for name in names)])
         self._started = False
 
     def add(self, diagnosis: Diagnosis) -> None:
@@ -168,11 +167,10 @@ class Table:
     def close(self) -> None:
         """Do nothing: everything is written already."""
 
-    def _width(self, names: Sequence[str]) -> int:
-        return max([len("FILE"), *(len(self._short(name)) for name in names)])
-
     def _short(self, name: str) -> str:
-        return printable(name.removeprefix(self.folder))
+        text = printable(name.removeprefix(self.folder))
+        half = self.WIDEST // 2
+        return text if len(text) <= self.WIDEST else f"{text[: self.WIDEST - half - 3]}...{text[-half:]}"
 
     def _cells(self, fault: Fault, diagnosis: Diagnosis) -> tuple[str, ...]:
         place = place_words(fault)
