@@ -191,7 +191,9 @@ def _grey_and_blur(pixels: RegionPixels, grey: str) -> Chain:
     blur_step = "blur", Fit(blur.parameters, blur.apply)
     later = get(grey).estimate(blur.apply(reference), copy, mask)
     assert later is not None
-    return _better(pixels, Chain((blur_step, (grey, fit))), Chain(((grey, fit), blur_step)), Chain((blur_step, (grey, later))))
+    return _better(
+        pixels, Chain((blur_step, (grey, fit))), Chain(((grey, fit), blur_step)), Chain((blur_step, (grey, later)))
+    )
 
 
 def _grey_and_jpeg(pixels: RegionPixels, grey: str) -> Chain:
@@ -326,7 +328,9 @@ def likeness(field: np.ndarray, mask: np.ndarray) -> float:
     total = 0.0
     for axis in (0, 1):
         one, two = (np.take(masked, np.arange(a, masked.shape[axis] - 1 + a), axis) for a in (0, 1))
-        both = np.take(mask, np.arange(masked.shape[axis] - 1), axis) & np.take(mask, np.arange(1, masked.shape[axis]), axis)
+        both = np.take(mask, np.arange(masked.shape[axis] - 1), axis) & np.take(
+            mask, np.arange(1, masked.shape[axis]), axis
+        )
         total += float((one * two).sum()) / max(np.count_nonzero(both), 1) / power
     return total / 2
 
@@ -407,7 +411,9 @@ def solve_noise(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
         simulated = after.apply(noise_fit(sigma).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
         return float(np.mean((simulated - expected)[mask] ** 2))
 
-    return noise_fit(_solve(power, wanted, start=float(np.sqrt(max(wanted - ROUNDING, 0.05))), most=150.0, exponent=2.0))
+    return noise_fit(
+        _solve(power, wanted, start=float(np.sqrt(max(wanted - ROUNDING, 0.05))), most=150.0, exponent=2.0)
+    )
 
 
 def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:

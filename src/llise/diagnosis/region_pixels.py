@@ -20,6 +20,7 @@ MARGIN = 4
 TILE = 16
 """Side of a tile in blocks, without its margin."""
 
+
 class RegionPixels(NamedTuple):
     """Pixels of a region.
 

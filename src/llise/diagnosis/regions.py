@@ -13,7 +13,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy import ndimage
 
-from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.features import curve_misfit
 
@@ -51,13 +50,6 @@ POINT_KINDS = frozenset(("contrast", "luminance"))
 """Kinds that change each grey value by itself."""
 
 ALL_AROUND = np.ones((3, 3), bool)
-
-
-def by_block(values: np.ndarray) -> np.ndarray:
-    """Pixels of each block (rows, cols, 64); the last row and column are repeated where the picture ends early."""
-    rows, cols = (-(-n // BLOCK) for n in values.shape)
-    padded = np.pad(values, [(0, rows * BLOCK - values.shape[0]), (0, cols * BLOCK - values.shape[1])], mode="edge")
-    return padded.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, BLOCK * BLOCK)
 
 
 def disc(radius: int) -> np.ndarray:

@@ -92,7 +92,8 @@ def train(
         trained = list(_shown(answers, FOLDS, "training networks"))
     networks = [weights for weights, _ in trained]
     outside = np.concatenate([logits for _, logits in trained])
-    temperature = _temperature(outside, np.concatenate(codes))
+    # The mean over networks is less sure than each of them: half of the correction, in the logarithm, is left to do.
+    temperature = float(np.sqrt(_temperature(outside, np.concatenate(codes))))
     training = {"pictures": list(names), "scenes": scenes, "epochs": epochs, "seed": seed}
     judge = Judge(mean, scale, networks, temperature, {}, training)
     return judge, _report(outside, samples, temperature)
