@@ -1,8 +1,8 @@
 """Sums over each 8 x 8 block of a copy and its reference, from which any region can be judged.
 
 Every number here is a sum over the pixels, or over the cosine coefficients, of one block.  The sums of a region are
-the sums of its blocks, whatever its shape and size, so one pass over the picture serves tiles of every size and all
-regions that are found later.  :mod:`llise.diagnosis.window_features` turns the sums of a region into what the judge sees.
+the sums of its blocks, whatever its shape and size, so one pass over the picture serves tiles of all sizes and all
+regions that are found later.  :mod:`llise.diagnosis.features` turns the sums of a region into what the judge sees.
 """
 
 from __future__ import annotations
@@ -54,7 +54,19 @@ N_BANDS = 4
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of the sums, in order."""
+    """Return the names of the sums.
+
+    Returns
+    -------
+    tuple of str
+        In the order of the last axis of what :func:`measure` returns.
+
+    Examples
+    --------
+    >>> from llise.diagnosis import block_sums
+    >>> block_sums.names()[0]
+    'pixels'
+    """
     picture = np.zeros((BLOCK, BLOCK), np.uint8)
     parts = _Strip(picture, picture, (slice(0, BLOCK), slice(0, BLOCK))).named()
     return tuple(f"{name} {i}" if part.shape[1] > 1 else name for name, part in parts for i in range(part.shape[1]))
@@ -184,10 +196,10 @@ class _Strip:
         peak = self.copy - median_of_neighbours(self.copy)
         far = (size > 4.5 * self._scale(size) + 3) & (peak * np.sign(lonely) > 0.5 * size)
         self.clean = np.where(far, self.reference + around, self.copy)
-        far, lonely, copy, reference = (self.blocks(a) for a in (far, lonely, self.copy, self.reference))
+        hit, lonely, copy, reference = (self.blocks(a) for a in (far, lonely, self.copy, self.reference))
         size = np.abs(lonely)
         black, white = copy <= 0, copy >= 255
-        counted = [far, far & black, far & white, far & (lonely > 0), black, white, reference <= 0, reference >= 255]
+        counted = [hit, hit & black, hit & white, hit & (lonely > 0), black, white, reference <= 0, reference >= 255]
         yield "impulse count", _counts(counted)
         square = lonely * lonely
         yield (
@@ -195,8 +207,8 @@ class _Strip:
             np.stack(
                 [
                     square.sum(1),
-                    (square * far).sum(1),
-                    (size * far).sum(1),
+                    (square * hit).sum(1),
+                    (size * hit).sum(1),
                     size.sum(1),
                     (square * square).sum(1) / 1e4,
                 ],
@@ -225,7 +237,7 @@ class _Strip:
         grey = (self.reference - 128) / 64
         error = self.clean - self.reference
         usable = ((self.clean > 0.5) & (self.clean < 254.5)).astype(np.float32)
-        functions = [np.ones_like(grey), grey, grey**2, grey**3]
+        functions: list[np.ndarray] = [np.ones_like(grey), grey, grey**2, grey**3]
         functions += [
             ndimage.gaussian_filter(self.reference, s, mode="nearest", truncate=3.5) - self.reference
             for s in BLUR_SIGMAS
@@ -262,8 +274,8 @@ class _Strip:
         down2 = (grid[:, 2:] * grid[:, :-2]).mean((1, 2))
         values = np.stack(
             [
-                np.ones_like(power), power, np.log(power + 0.1), np.log((square * square).mean(1) / (power + 0.1) ** 2 + 0.1),
-                np.log(np.abs(raw).max(1) + 0.5), across, down, across2, down2, (np.abs(raw).max(1) < 0.5),
+                np.ones_like(power), power, np.log(power + 0.1),
+                np.log((square * square).mean(1) / (power + 0.1) ** 2 + 0.1), np.log(np.abs(raw).max(1) + 0.5), across, down, across2, down2, (np.abs(raw).max(1) < 0.5),
             ],
             1,
         )  # fmt: skip
@@ -282,7 +294,7 @@ class _Strip:
         level = np.digitize(size, AMPLITUDE_BOUNDS)
         small = np.abs(copy) < 1
         for band in range(N_BANDS):
-            chosen = np.flatnonzero(band == _BAND)
+            chosen = band == _BAND
             for amplitude in range(len(AMPLITUDE_BOUNDS) + 1):
                 here = level[:, chosen] == amplitude
                 sums = [(a[:, chosen] * here).sum(1) for a in parts] + [here.sum(1), (small[:, chosen] & here).sum(1)]
@@ -326,7 +338,25 @@ def _counts(masks: list[np.ndarray]) -> np.ndarray:
 
 
 def median_of_neighbours(values: np.ndarray) -> np.ndarray:
-    """Median of the four neighbours of each pixel."""
+    """Return the median of the four neighbours of each pixel.
+
+    Parameters
+    ----------
+    values : ndarray, shape (h, w)
+        A picture.
+
+    Returns
+    -------
+    ndarray, shape (h, w)
+        Mean of the middle two neighbours; the border is repeated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.block_sums import median_of_neighbours
+    >>> median_of_neighbours(np.diag([0.0, 9.0, 0.0]))[1]
+    array([0., 0., 0.])
+    """
     padded = np.pad(values, 1, mode="edge")
     n, s, w, e = padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]
     low = np.maximum(np.minimum(n, s), np.minimum(w, e))

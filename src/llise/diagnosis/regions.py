@@ -23,7 +23,24 @@ ALL_AROUND = np.ones((3, 3), bool)
 
 
 def disc(radius: int) -> np.ndarray:
-    """Blocks within a radius."""
+    """Return the blocks within a radius.
+
+    Parameters
+    ----------
+    radius : int
+        Radius in blocks.
+
+    Returns
+    -------
+    ndarray of bool, shape (2 * radius + 1, 2 * radius + 1)
+        True inside.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.regions import disc
+    >>> disc(1).sum()
+    np.int64(9)
+    """
     y, x = np.ogrid[-radius : radius + 1, -radius : radius + 1]
     return x * x + y * y <= radius * radius + radius
 
@@ -33,6 +50,25 @@ def connected_areas(changed: np.ndarray) -> list[np.ndarray]:
 
     Impulses and flat parts leave blocks unchanged, so gaps are bridged: narrow ones first, wider ones while more than
     a few of the changed blocks lie in small islands.  Islands beside a larger area belong to it.
+
+    Parameters
+    ----------
+    changed : ndarray of bool, shape (rows, cols)
+        Blocks that differ beyond rounding, at least one.
+
+    Returns
+    -------
+    list of ndarray of bool, shape (rows, cols)
+        Blocks of each area.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.regions import connected_areas
+    >>> changed = np.zeros((20, 20), bool)
+    >>> changed[2:6, 2:6] = changed[12:18, 12:18] = True
+    >>> [int(area.sum()) for area in connected_areas(changed)]
+    [16, 36]
     """
     for gap in GAPS:
         labels, count = ndimage.label(ndimage.binary_dilation(changed, disc(gap)), ALL_AROUND)

@@ -75,6 +75,12 @@ def train(
         The judge.
     report : str
         How well the networks name samples of the pictures that they were trained without.
+
+    Examples
+    --------
+    >>> from llise.diagnosis import pictures
+    >>> from llise.diagnosis.train import train
+    >>> judge, report = train(pictures.NAMES)  # doctest: +SKIP
     """
     if len(names) < FOLDS:
         raise ValueError(f"{len(names)} pictures: expected {FOLDS} or more, one for each fold")
