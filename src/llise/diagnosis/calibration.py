@@ -74,7 +74,7 @@ def estimate_errors(samples: Iterable[ErrorSample]) -> EstimateErrors:
     >>> from llise.diagnosis.calibration import ErrorSample, estimate_errors
     >>> samples = [ErrorSample("jpeg.quality.alone", 3, 1, i / 50 - 1, 0.0, 0.0) for i in range(101)]
     >>> estimate_errors(samples).bounds["jpeg.quality.alone"][3, 1].round(2)
-    array([-0.94,  0.94], dtype=float32)
+    array([-0.93,  0.93], dtype=float32)
     """
     by_name: dict[str, list[ErrorSample]] = defaultdict(list)
     for sample in samples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,7 +154,10 @@ def _random_and_grey(pixels: RegionPixels, random: str, grey: str) -> Chain:
         scale = robust_scale((copy - expected)[mask])
         hit, share, salt = count_impulses(expected, copy, mask, scale + 0.5, ((white, 255.0), (black, 0.0)))
         return Chain(((grey, fit), (random, impulse_fit(share, salt))), hit)
-    sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
+    inside = mask & (expected > 0) & (expected < 255)
+    if np.count_nonzero(inside) < 0.02 * np.count_nonzero(mask):
+        inside = mask
+    sigma = float(np.sqrt(residual_power(copy - expected, expected, inside)))
     gain = fit.parameters.get("gain", 1.0)
     if grey == "contrast":
         _, offset = fit_line(reference, copy, mask, slope=True)
@@ -163,21 +167,20 @@ def _random_and_grey(pixels: RegionPixels, random: str, grey: str) -> Chain:
 
 
 def _is_table_last(copy: np.ndarray, gain: float, offset: float) -> bool:
-    """Whether grey levels occur as often as whole numbers fall on them when a line is applied to these last.
+    """Whether grey levels are as unevenly frequent as a line makes them that is applied to whole numbers last.
 
     A gain above 1 leaves gaps between the levels, a gain below 1 makes some levels twice as frequent.
     """
     values = np.rint(copy).astype(int)
-    values = values[(values > 0) & (values < 255)]
-    if values.size < 50 or abs(1 - gain) < 0.01:
+    counts = np.bincount(values, minlength=256)[1:255].astype(float)
+    levels = np.rint(gain * np.arange(-300, 600) + offset).astype(int)
+    hits = np.bincount(levels[(levels > 0) & (levels < 255)], minlength=255)[1:].astype(float)
+    if counts.sum() < 50:
         return False
-    frequency = np.bincount(values, minlength=256) / values.size
-    scores = []
-    for shift in (-0.3, -0.15, 0.0, 0.15, 0.3):
-        levels = np.rint(gain * np.arange(-300, 600) + offset + shift).astype(int)
-        hits = np.bincount(levels[(levels >= 0) & (levels < 256)], minlength=256)
-        scores.append(float(frequency @ np.log(np.maximum(hits * gain, 0.05))))
-    return max(scores) > max(0.0, 3 / np.sqrt(values.size) - 0.05)
+    by_chance = 1.5 * counts.sum()
+    uneven = (float(np.sum(np.diff(counts, 2) ** 2)) / 4 - by_chance) / float(np.sum(counts**2))
+    expected = float(np.sum(np.diff(hits, 2) ** 2)) / 4 / max(float(np.sum(hits**2)), 1.0)
+    return expected > 0.01 and uneven > 0.4 * expected
 
 
 def _grey_and_blur(pixels: RegionPixels, grey: str) -> Chain:
@@ -191,7 +194,9 @@ def _grey_and_blur(pixels: RegionPixels, grey: str) -> Chain:
     blur_step = "blur", Fit(blur.parameters, blur.apply)
     later = get(grey).estimate(blur.apply(reference), copy, mask)
     assert later is not None
-    return _better(pixels, Chain((blur_step, (grey, fit))), Chain(((grey, fit), blur_step)), Chain((blur_step, (grey, later))))
+    return _better(
+        pixels, Chain((blur_step, (grey, fit))), Chain(((grey, fit), blur_step)), Chain((blur_step, (grey, later)))
+    )
 
 
 def _grey_and_jpeg(pixels: RegionPixels, grey: str) -> Chain:
@@ -232,18 +237,22 @@ def _blur_and_jpeg(pixels: RegionPixels) -> Chain:
     quality, table, closeness = CoefficientPairs(blur.apply(reference), copy, mask).likely_table()
     coder = jpeg_fit(quality, table)
     if closeness > CODED_LAST:
-        # Coarse quantisation removes detail as blur does: narrower kernels are tried before the same coder.
-        narrower = [blur.scaled(factor) for factor in (0.5, 0.64, 0.8, 1.0)]
-        chains = [Chain((("blur", Fit(b.parameters, b.apply)), ("jpeg", coder))) for b in narrower]
-        errors = [_error(chain, pixels) for chain in chains]
-        best = int(np.argmin(errors))
-        finer = [narrower[best].scaled(factor) for factor in (0.89, 0.945, 1.06)]
-        return _better(
-            pixels, chains[best], *(Chain((("blur", Fit(b.parameters, b.apply)), ("jpeg", coder))) for b in finer)
-        )
+        return _blur_before(blur, coder, pixels)
     first = _jpeg_first(blur, pixels)
     again = fit_blur(first.apply(reference), copy, mask)
     return Chain((("jpeg", first), ("blur", Fit(again.parameters, again.apply))))
+
+
+def _blur_before(blur: BlurFit, coder: Fit, pixels: RegionPixels) -> Chain:
+    """Blur before a coder: coarse quantisation removes detail as blur does, so narrower kernels are tried."""
+
+    def chain(kernel: BlurFit) -> Chain:
+        return Chain((("blur", Fit(kernel.parameters, kernel.apply)), ("jpeg", coder)))
+
+    kernels = [make(factor) for make in (blur.scaled, blur.gaussian) for factor in (0.5, 0.64, 0.8, 1.0)]
+    best = min(kernels, key=lambda kernel: _error(chain(kernel), pixels))
+    finer = [best.scaled(factor) for factor in (0.89, 0.945, 1.06, 1.12)]
+    return _better(pixels, chain(best), *(chain(kernel) for kernel in finer))
 
 
 def _jpeg_first(blur: BlurFit, pixels: RegionPixels) -> Fit:
@@ -316,7 +325,7 @@ def likeness(field: np.ndarray, mask: np.ndarray) -> float:
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.chains import likeness
-    >>> likeness(np.ones((4, 4)), np.ones((4, 4), bool))
+    >>> round(likeness(np.ones((4, 4)), np.ones((4, 4), bool)), 3)
     1.0
     """
     masked = np.where(mask, field, 0)
@@ -324,10 +333,9 @@ def likeness(field: np.ndarray, mask: np.ndarray) -> float:
     if power < 1e-9:
         return 0.0
     total = 0.0
-    for axis in (0, 1):
-        one, two = (np.take(masked, np.arange(a, masked.shape[axis] - 1 + a), axis) for a in (0, 1))
-        both = np.take(mask, np.arange(masked.shape[axis] - 1), axis) & np.take(mask, np.arange(1, masked.shape[axis]), axis)
-        total += float((one * two).sum()) / max(np.count_nonzero(both), 1) / power
+    for values, inside in ((masked, mask), (masked.T, mask.T)):
+        pairs = int(np.count_nonzero(inside[1:] & inside[:-1]))
+        total += float((values[1:] * values[:-1]).sum()) / (pairs or 1) / power
     return total / 2
 
 
@@ -407,7 +415,9 @@ def solve_noise(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
         simulated = after.apply(noise_fit(sigma).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
         return float(np.mean((simulated - expected)[mask] ** 2))
 
-    return noise_fit(_solve(power, wanted, start=float(np.sqrt(max(wanted - ROUNDING, 0.05))), most=150.0, exponent=2.0))
+    return noise_fit(
+        _solve(power, wanted, start=float(np.sqrt(max(wanted - ROUNDING, 0.05))), most=150.0, exponent=2.0)
+    )
 
 
 def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
@@ -430,11 +440,10 @@ def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
     >>> from llise.diagnosis.region_pixels import RegionPixels
     >>> from llise.kinds.fitting import Fit
     >>> image = np.full((64, 64), 100, np.float32)
-    >>> copy = np.where(np.random.default_rng(1).random(image.shape) < 0.03, 177.5, 100)
-    >>> half = Fit({}, lambda grey: 100 + (grey - 100) / 2)
-    >>> fit = solve_impulses(RegionPixels(image, copy, np.ones(image.shape, bool)), half, copy - image)
-    >>> round(fit.parameters["share"], 2), fit.parameters["salt"]
-    (0.03, 1.0)
+    >>> copy = np.where(np.random.default_rng(1).random(image.shape) < 0.03, 255.0, 100)
+    >>> fit = solve_impulses(RegionPixels(image, copy, np.ones(image.shape, bool)), Fit({}), copy - image)
+    >>> 0.02 < fit.parameters["share"] < 0.04, round(fit.parameters["salt"], 1)
+    (True, 1.0)
     """
     reference, _, mask = pixels
     expected = after.apply(reference)
@@ -460,7 +469,7 @@ def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
     return impulse_fit(share, salt)
 
 
-def _solve(power, wanted: float, start: float, most: float, exponent: float) -> float:
+def _solve(power: Callable[[float], float], wanted: float, start: float, most: float, exponent: float) -> float:
     """The argument at which a power that grows about with the given exponent reaches a wanted value."""
     at = min(max(start, 1e-5), most)
     best, miss = at, np.inf

@@ -156,7 +156,7 @@ def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], floa
     if any(fit.draw for _, fit in chain.steps):
         match = float(np.clip(1 - 2 * max(abs(likeness(rest, left) - likeness(expected, left)) - 0.05, 0), 0, 1))
         unexplained -= match * min(_power(expected, left) * 1.05, unexplained)
-    share = np.count_nonzero(left) / max(np.count_nonzero(mask), 1)
+    share = float(left.sum()) / max(float(mask.sum()), 1.0)
     return shares, float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
 
 

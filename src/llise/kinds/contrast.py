@@ -72,9 +72,7 @@ class Contrast(Kind):
         )
 
 
-def _nearest_curve(
-    before: np.ndarray, after: np.ndarray, mask: np.ndarray, gain: float, offset: float
-) -> np.ndarray:
+def _nearest_curve(before: np.ndarray, after: np.ndarray, mask: np.ndarray, gain: float, offset: float) -> np.ndarray:
     """Table of 256 levels: the line plus a polynomial of the third degree if that is much nearer."""
     levels = np.arange(256.0)
     line = np.clip(gain * levels + offset, 0, 255)

@@ -145,7 +145,6 @@ class CoefficientPairs:
             return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
         return *_answer(index), closeness
 
-
     def closeness(self, table: np.ndarray) -> float:
         """Return the share of the coefficients of `after` that lie as near to multiples of steps as a coder's do.
 
