@@ -113,12 +113,48 @@ def size_class(kind: str, blocks: int, parameters: dict[str, float]) -> int:
 
 
 def strength_class(error: float) -> int:
-    """Return the class of a region of a mean squared error."""
+    """Return the class of a region by its mean squared error.
+
+    Parameters
+    ----------
+    error : float
+        Mean squared error.
+
+    Returns
+    -------
+    int
+        Class from 0 to 2.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimate_errors import strength_class
+    >>> strength_class(5.0), strength_class(500.0)
+    (0, 2)
+    """
     return int(np.searchsorted(ERROR_BOUNDS, error, side="right"))
 
 
 def cell_name(kind: str, name: str, partner: str | None) -> str:
-    """Return the name under which the errors of a setting are stored, alone or beside another kind."""
+    """Return the name under which the errors of a setting are stored.
+
+    Parameters
+    ----------
+    kind, name : str
+        Kind and setting.
+    partner : str or None
+        The other kind of a pair; None if the kind is alone.
+
+    Returns
+    -------
+    str
+        The three parts with dots between them.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimate_errors import cell_name
+    >>> cell_name("blur", "sigma", None)
+    'blur.sigma.alone'
+    """
     return f"{kind}.{name}.{partner or 'alone'}"
 
 
