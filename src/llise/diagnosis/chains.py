@@ -94,30 +94,29 @@ class Chain:
 def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chain | None:
     """Find the settings of one kind or two.
 
-        Parameters
-        ----------
-        pixels : RegionPixels
-            Reference, copy, and the pixels to compare.
-        kinds : tuple of str
-            One kind or two, in any order.
-        mean : float
-            Mean grey level of the whole reference.
+    Parameters
+    ----------
+    pixels : RegionPixels
+        Reference, copy, and the pixels to compare.
+    kinds : tuple of str
+        One kind or two, in any order.
+    mean : float
+        Mean grey level of the whole reference.
 
-        Returns
-        -------
-        Chain or None
-            The steps; None if one of the kinds has no estimate.
+    Returns
+    -------
+    Chain or None
+        The steps; None if one of the kinds has no estimate.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.diagnosis.chains import fit_chain
-        >>> from llise.diagnosis.region_pixels import RegionPixels
-    from llise.diagnosis.simulated import likeness, solve_impulses, solve_noise
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.chains import fit_chain
+    >>> from llise.diagnosis.region_pixels import RegionPixels
         >>> image = np.tile(np.arange(60, 188, dtype=np.float32), (128, 1))
-        >>> chain = fit_chain(RegionPixels(image, image + 5, np.ones(image.shape, bool)), ("luminance",), 120.0)
-        >>> chain.steps[0][1].parameters
-        {'offset': 5.0}
+    >>> chain = fit_chain(RegionPixels(image, image + 5, np.ones(image.shape, bool)), ("luminance",), 120.0)
+    >>> chain.steps[0][1].parameters
+    {'offset': 5.0}
     """
     if len(kinds) == 1:
         fit = get(kinds[0]).estimate(*pixels)

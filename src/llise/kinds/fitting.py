@@ -35,8 +35,12 @@ class Fit:
     """
 
     parameters: dict[str, float]
-    apply: Callable[[np.ndarray], np.ndarray] = field(default=lambda image: image)
+    apply: Callable[[np.ndarray], np.ndarray] = field(default_factory=lambda: _unchanged)
     draw: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None
+
+
+def _unchanged(image: np.ndarray) -> np.ndarray:
+    return image
 
 
 def robust_scale(values: np.ndarray) -> float:
