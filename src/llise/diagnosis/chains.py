@@ -97,23 +97,23 @@ def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chai
     Parameters
     ----------
     pixels : RegionPixels
-        Reference, copy, and the pixels to compare.
+    Reference, copy, and the pixels to compare.
     kinds : tuple of str
-        One kind or two, in any order.
+    One kind or two, in any order.
     mean : float
-        Mean grey level of the whole reference.
+    Mean grey level of the whole reference.
 
     Returns
     -------
     Chain or None
-        The steps; None if one of the kinds has no estimate.
+    The steps; None if one of the kinds has no estimate.
 
     Examples
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.chains import fit_chain
     >>> from llise.diagnosis.region_pixels import RegionPixels
-        >>> image = np.tile(np.arange(60, 188, dtype=np.float32), (128, 1))
+    >>> image = np.tile(np.arange(60, 188, dtype=np.float32), (128, 1))
     >>> chain = fit_chain(RegionPixels(image, image + 5, np.ones(image.shape, bool)), ("luminance",), 120.0)
     >>> chain.steps[0][1].parameters
     {'offset': 5.0}
