@@ -272,13 +272,10 @@ class _Strip:
         down = (grid[:, 1:] * grid[:, :-1]).mean((1, 2))
         across2 = (grid[:, :, 2:] * grid[:, :, :-2]).mean((1, 2))
         down2 = (grid[:, 2:] * grid[:, :-2]).mean((1, 2))
-        values = np.stack(
-            [
-                np.ones_like(power), power, np.log(power + 0.1),
-                np.log((square * square).mean(1) / (power + 0.1) ** 2 + 0.1), np.log(np.abs(raw).max(1) + 0.5), across, down, across2, down2, (np.abs(raw).max(1) < 0.5),
-            ],
-            1,
-        )  # fmt: skip
+        peak = np.abs(raw).max(1)
+        tails = (square * square).mean(1) / (power + 0.1) ** 2
+        columns = [np.ones_like(power), power, np.log(power + 0.1), np.log(tails + 0.1), np.log(peak + 0.5)]
+        values = np.stack([*columns, across, down, across2, down2, peak < 0.5], 1)
         for i in range(len(TEXTURE_BOUNDS) + 1):
             yield f"texture {i}", values * (kind == i)[:, None]
 
