@@ -113,7 +113,7 @@ def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chai
     >>> import numpy as np
     >>> from llise.diagnosis.chains import fit_chain
     >>> from llise.diagnosis.region_pixels import RegionPixels
-        >>> image = np.tile(np.arange(60, 188, dtype=np.float32), (128, 1))
+    >>> image = np.tile(np.arange(60, 188, dtype=np.float32), (128, 1))
     >>> chain = fit_chain(RegionPixels(image, image + 5, np.ones(image.shape, bool)), ("luminance",), 120.0)
     >>> chain.steps[0][1].parameters
     {'offset': 5.0}
