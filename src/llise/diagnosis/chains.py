@@ -343,37 +343,42 @@ def _spread(error: np.ndarray, hit: np.ndarray, blur: BlurFit) -> bool:
 
 def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
     reference, copy, mask = pixels
-    quality, table, closeness = CoefficientPairs(reference, copy, mask).likely_table()
     if random == "impulse_noise":
-        hit = find_impulses(reference, copy) & mask & ((copy <= 0) | (copy >= 255))
-        if np.count_nonzero(hit) >= 3:
-            # Blocks that were hit show the coder's steps only if the coder came last.
-            closeness = CoefficientPairs(reference, copy, mask & _whole_blocks(hit)).closeness(table) * 2
+        impulses_last = _jpeg_and_impulses(pixels)
+        if _unexplained(impulses_last, pixels) < 0.1:
+            return impulses_last
+    quality, table, closeness = CoefficientPairs(reference, copy, mask).likely_table()
     if closeness > CODED_LAST:
         coder = jpeg_fit(quality, table)
         error = copy - coder.apply(reference)
         solve = solve_impulses if random == "impulse_noise" else solve_noise
         return Chain(((random, solve(pixels, coder, error)), ("jpeg", coder)))
-    if random == "gaussian_noise":
-        coder = jpeg_fit(*CoefficientPairs(reference, copy, mask).nearest_table())
-        expected = coder.apply(reference)
-        sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
-        return Chain((("jpeg", coder), (random, noise_fit(sigma))))
+    if random == "impulse_noise":
+        return impulses_last
+    coder = jpeg_fit(*CoefficientPairs(reference, copy, mask).nearest_table())
+    expected = coder.apply(reference)
+    sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
+    return Chain((("jpeg", coder), (random, noise_fit(sigma))))
+
+
+def _jpeg_and_impulses(pixels: RegionPixels) -> Chain:
+    """Impulses after a coder: what was hit is filled in with what the coder makes of the reference there."""
+    reference, copy, mask = pixels
+    hit = find_impulses(reference, copy) & mask & ((copy <= 0) | (copy >= 255))
     filled = np.where(hit, reference, copy)
     for _ in range(2):
-        # What was hit is filled in with what the coder makes of the reference there.
         coder = jpeg_fit(*CoefficientPairs(reference, filled, mask).nearest_table())
         expected = coder.apply(reference)
         scale = robust_scale((copy - expected)[mask]) + 1.5
         hit, share, salt = count_impulses(expected, copy, mask, scale, EXTREMES)
         filled = np.where(hit, expected, copy)
-    return Chain((("jpeg", coder), (random, impulse_fit(share, salt))), hit)
+    return Chain((("jpeg", coder), ("impulse_noise", impulse_fit(share, salt))), hit)
 
 
-def _whole_blocks(pixels: np.ndarray) -> np.ndarray:
-    """All pixels of the blocks of 8 x 8 in which at least one pixel is set."""
-    rows, cols = (n // 8 for n in pixels.shape)
-    any_set = pixels[: rows * 8, : cols * 8].reshape(rows, 8, cols, 8).any(axis=(1, 3))
-    grown = np.zeros(pixels.shape, bool)
-    grown[: rows * 8, : cols * 8] = np.kron(any_set, np.ones((8, 8), bool))
-    return grown
+def _unexplained(chain: Chain, pixels: RegionPixels) -> float:
+    """Share of the error that is left where no impulse hit."""
+    reference, copy, mask = pixels
+    left = mask if chain.hit is None else mask & ~chain.hit
+    rest = (copy - chain.images(reference)[-1])[left]
+    total = (copy - reference)[mask]
+    return float(rest @ rest) / max(float(total @ total), 1e-9)
