@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import inspect
 import io
 import json
 import os
@@ -61,7 +60,7 @@ def run(folder):
 @pytest.fixture(scope="module")
 def model(run, folder):
     """A model of the reference, made by the command that makes models."""
-    done = run("fit", "ref.png", "-o", "ref.llise", "--samples", 42, "--quiet")
+    done = run("fit", "ref.png", "-o", "ref.llise", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("ref.llise: model of ref.png, ")
     return folder / "ref.llise"
@@ -88,11 +87,6 @@ def test_help_lists_all_commands_and_imports_no_heavy_library(run):
     assert done.returncode == 0 and all(f"  {command} " in done.stdout for command in COMMANDS)
     code = "import sys, llise.cli.main; print(*{'numpy', 'scipy', 'sklearn', 'numba', 'PIL'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "\n"
-
-
-def test_the_default_number_of_samples_is_that_of_the_class(run):
-    default = inspect.signature(llise.Diagnoser).parameters["n_samples"].default
-    assert f"default: ({default})" in " ".join(run("fit", "--help").stdout.split())
 
 
 def test_version(run):
@@ -288,7 +282,7 @@ def test_the_table_has_one_row_an_image_whatever_its_name(run, folder, model):
     done = run("diagnose", "ref.png", name, "copies", "--html", "odd.html", "--model", model)
     assert (done.returncode, done.stderr) == (0, "")
     head, odd, first, second = done.stdout.splitlines()
-    assert head.split()[:3] == ["FILE", "VERDICT", "SURE"] and odd.startswith("caf\\udce9\\n<b>.png ")
+    assert head.split()[:4] == ["FILE", "VERDICT", "WHERE", "ESTIMATE"] and odd.startswith("caf\\udce9\\n<b>.png ")
     assert first.split()[:2] == ["copies/a.png", "original"] and "inf" in first
     assert second.startswith("copies/b.png") and "original" not in second
 
