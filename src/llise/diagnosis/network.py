@@ -8,6 +8,7 @@ dropout, and named 2.5 points fewer samples of pictures kept aside rightly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -145,7 +146,7 @@ def train(
 
 def _first_weights(sizes: tuple[int, ...], rng: np.random.Generator) -> Weights:
     weights: Weights = []
-    for n_in, n_out in zip(sizes, sizes[1:]):
+    for n_in, n_out in pairwise(sizes):
         weights += [
             (rng.standard_normal((n_in, n_out)) * np.sqrt(1.3 / n_in)).astype(np.float32),
             np.zeros(n_out, np.float32),
