@@ -109,7 +109,9 @@ def test_completion_prints_a_script(run, shell):
         ("diagnose", "ref.png", "ref.png", "--json", "--csv"),
         ("diagnose", "ref.png", "ref.png", "--jobs", "0"),
         ("diagnose", "ref.png", "ref.png", "--jobs", "two"),
+        ("diagnose", "ref.png", "ref.png", "--samples", "42"),
         ("fit", "ref.png"),
+        ("fit", "ref.png", "-o", "new.llise", "--samples", "42"),
         ("distort", "ref.png", "--kind", "fog", "--mse", "3", "-o", "x.png"),
         ("distort", "ref.png", "--kind", "blur", "--mse", "-3", "-o", "x.png"),
         ("distort", "ref.png", "--kind", "blur", "--mse", "nan", "-o", "x.png"),
@@ -308,7 +310,7 @@ def test_a_reader_that_leaves_early_causes_no_noise(folder, model):
 )
 def test_interrupting_leaves_nothing_half_written(folder, tmp_path, number, delay):
     """The work is long enough to be interrupted at every delay; where it ended before, its file is whole."""
-    copies = ["copies"] * 200
+    copies = ["copies"] * 800
     command = [
         sys.executable,
         "-m",
