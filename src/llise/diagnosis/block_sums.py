@@ -14,6 +14,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy import fft, ndimage
 
+from llise.kinds.fitting import median_of_neighbours
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
 
 BLOCK = 8
@@ -332,30 +333,3 @@ class _Strip:
 
 def _counts(masks: list[np.ndarray]) -> np.ndarray:
     return np.stack([np.count_nonzero(mask, axis=1) for mask in masks], 1).astype(np.float32)
-
-
-def median_of_neighbours(values: np.ndarray) -> np.ndarray:
-    """Return the median of the four neighbours of each pixel.
-
-    Parameters
-    ----------
-    values : ndarray, shape (h, w)
-        A picture.
-
-    Returns
-    -------
-    ndarray, shape (h, w)
-        Mean of the middle two neighbours; the border is repeated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.block_sums import median_of_neighbours
-    >>> median_of_neighbours(np.diag([0.0, 9.0, 0.0]))[1]
-    array([0., 0., 0.])
-    """
-    padded = np.pad(values, 1, mode="edge")
-    n, s, w, e = padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]
-    low = np.maximum(np.minimum(n, s), np.minimum(w, e))
-    high = np.minimum(np.maximum(n, s), np.maximum(w, e))
-    return 0.5 * (low + high)
