@@ -46,6 +46,12 @@ class ErrorSample(NamedTuple):
         Error in the unit of the setting's scale.
     truth, estimate : float
         The values.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.calibration import ErrorSample
+    >>> ErrorSample("jpeg.quality.alone", 2, 1, 0.5, 30.5, 30.0).error
+    0.5
     """
 
     name: str

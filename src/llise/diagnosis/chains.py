@@ -97,16 +97,16 @@ def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chai
     Parameters
     ----------
     pixels : RegionPixels
-    Reference, copy, and the pixels to compare.
+        Reference, copy, and the pixels to compare.
     kinds : tuple of str
-    One kind or two, in any order.
+        One kind or two, in any order.
     mean : float
-    Mean grey level of the whole reference.
+        Mean grey level of the whole reference.
 
     Returns
     -------
     Chain or None
-    The steps; None if one of the kinds has no estimate.
+        The steps; None if one of the kinds has no estimate.
 
     Examples
     --------

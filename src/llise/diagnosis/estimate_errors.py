@@ -31,6 +31,12 @@ class Scale(NamedTuple):
         Half of an interval, in the unit of the error, where nothing is known.
     least : float
         Least half of an interval.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimate_errors import SCALES
+    >>> SCALES["jpeg", "quality"].relative
+    False
     """
 
     relative: bool

@@ -30,6 +30,14 @@ class RegionPixels(NamedTuple):
         The two images.
     mask : ndarray of bool, shape (h, w)
         Which of the pixels belong to the region.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.region_pixels import RegionPixels
+    >>> picture = np.zeros((8, 8), np.float32)
+    >>> RegionPixels(picture, picture, picture == 0).mask.all()
+    np.True_
     """
 
     reference: np.ndarray
