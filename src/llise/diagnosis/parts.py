@@ -16,6 +16,7 @@ from llise.diagnosis.block_sums import box_of, measure
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.features import curve_misfit
 from llise.diagnosis.regions import ALL_AROUND
+from llise.labels import KINDS
 
 Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Probabilities (n, n_sets) of regions from their sums (n, n_sums) and those of the area around them (n_sums,)."""
@@ -29,11 +30,11 @@ LEAST_PART = 8
 CURVES_DIFFER = 120.0
 """Parts follow two curves where one curve for both leaves so much more than two, against a block's typical misfit."""
 
-SURE_OF_PART = 0.4
-"""Least probability of the kinds of a part that is told apart from the rest of its area."""
+SURE_OF_KIND = 0.75
+"""Probability with which a part must have, or lack, a kind to be told apart from the rest of its area."""
 
-SURE_OF_DIFFERENCE = 0.1
-"""Largest probability that such a part has the kinds of the rest."""
+MEMBERS = np.array([[kind in kinds for kind in KINDS] for kinds in SETS], np.float32)
+"""Which set has which kind."""
 
 MOST_TILES = 1600
 """Most tiles of one size that are judged in an area; larger areas are sampled more coarsely."""
@@ -167,7 +168,7 @@ class _Split:
             return {main}
         for code in present:
             found = self.name((labels == code) & self.area)
-            if code == largest or (found.max() > SURE_OF_PART and found[largest] < SURE_OF_DIFFERENCE):
+            if code == largest or _differs(found, SETS[largest]):
                 kept.add(code)
         return kept
 
@@ -179,6 +180,13 @@ class _Split:
         left = curve_misfit(np.stack([self.total(mask) for mask in (*masks, self.area)]))
         apart, together = left[:-1].sum(), left[-1]
         return bool(together - apart <= CURVES_DIFFER * (apart / self.area.sum() + 0.1))
+
+
+def _differs(probabilities: np.ndarray, kinds: tuple[str, ...]) -> bool:
+    """Whether a part surely has a kind that the rest of its area does not have, or surely lacks one that it has."""
+    present = probabilities @ MEMBERS
+    common = np.isin(KINDS, kinds)
+    return bool(present[~common].max() > SURE_OF_KIND or present[common].min() < 1 - SURE_OF_KIND)
 
 
 def _without_islands(labels: np.ndarray, area: np.ndarray, least: float) -> np.ndarray:
