@@ -46,7 +46,8 @@ TWO_REGIONS, TOUCHING = "two kinds in two regions", "two kinds in regions that t
 REGION_PAIR, OVER = "a pair inside one region", "a kind in a region over another everywhere"
 PRISTINE, HOT_PIXELS = "pristine copy", "three hot pixels"
 GROUPS = (
-    SINGLE, PAPER_PAIR, OTHER_PAIR, REGION, SMALL_REGION, TWO_REGIONS, REGION_PAIR, OVER, TOUCHING, HOT_PIXELS, PRISTINE,
+    SINGLE, PAPER_PAIR, OTHER_PAIR, REGION, SMALL_REGION, TWO_REGIONS, REGION_PAIR, OVER, TOUCHING, HOT_PIXELS,
+    PRISTINE,
 )  # fmt: skip
 
 
@@ -209,7 +210,7 @@ def _apply(
     wanted: float,
     rng: np.random.Generator,
 ) -> tuple[_Copy, int, int]:
-    """Apply a program so that the error inside a mask is about the wanted one; the seed and direction that were used."""
+    """Apply a program so that the error inside a mask is about the wanted one; with the seed and direction used."""
     seed, direction = int(rng.integers(2**31)), int(rng.choice([-1, 1]))
     copies = program.build(image, seed, direction)
     target = reference[mask]

@@ -38,7 +38,7 @@ class _Builder:
         colour = np.repeat(image[..., None], 3, axis=2)
 
         def path(strength: float) -> np.ndarray:
-            np.random.seed(seed % 2**32)  # noqa: NPY002: the package draws from the global generator
+            np.random.seed(seed % 2**32)  # noqa: NPY002 (the package draws from the global generator)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return corrupt(colour, corruption_name=self.name, severity=round(strength))[..., 0].astype(np.uint8)

@@ -28,7 +28,7 @@ def programs() -> list[Program]:
         Program("ImageMagick -brightness-contrast (contrast)", "contrast", _contrast),
         Program("ImageMagick -sigmoidal-contrast", "contrast", _sigmoidal),
         Program("ImageMagick -brightness-contrast (brightness)", "luminance", _brightness),
-        Program("ImageMagick +noise Gaussian", "gaussian_noise", _noise("Gaussian", 4, lambda s: {"sigma": 255 * 0.078125 * s})),
+        Program("ImageMagick +noise Gaussian", "gaussian_noise", _noise("Gaussian", 4, _noise_sigma)),
         Program("ImageMagick +noise Impulse", "impulse_noise", _noise("Impulse", 2)),
     ]  # fmt: skip
 
@@ -110,6 +110,10 @@ def _brightness(image: np.ndarray, seed: int, direction: int) -> Copies:
         lambda s: _run(image, ["-brightness-contrast", f"{direction * s:.4f}x0"]) if s > 1e-3 else image,
         60, lambda s: {"offset": direction * 2.55 * s},
     )  # fmt: skip
+
+
+def _noise_sigma(strength: float) -> dict[str, float]:
+    return {"sigma": 255 * 0.078125 * strength}
 
 
 def _noise(

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 
 from faults.cases import (
-    GROUPS, OTHER_PAIR, OVER, PAPER_PAIR, REGION, REGION_PAIR, SINGLE, SMALL_REGION, TOUCHING, TWO_REGIONS,
+    GROUPS,
+    OTHER_PAIR,
+    OVER,
+    PAPER_PAIR,
+    REGION,
+    REGION_PAIR,
+    SINGLE,
+    SMALL_REGION,
+    TOUCHING,
+    TWO_REGIONS,
 )  # fmt: skip
 from faults.measures import Record
 
@@ -70,9 +80,7 @@ def list_failures(records: list[Record]) -> None:
     ----------
     records : list of dict
     """
-    print(
-        "\n### Failures\n\n| picture | set | group | programs (error, area) | verdict | faults |\n|---|---|---|---|---|---|"
-    )
+    _head("Failures", ["picture", "set", "group", "programs (error, area)", "verdict", "faults"])
     for record in records:
         if record["exact"]:
             continue
@@ -81,9 +89,7 @@ def list_failures(records: list[Record]) -> None:
             for program, error, area in zip(record["programs"], record["errors"], record["areas"])
         )
         faults = "; ".join(f"{f['kinds']} {f['confidence']:.2f} ({100 * f['area']:.1f} %)" for f in record["faults"])
-        print(
-            f"| {record['picture']} | {record['set']} | {record['group']} | {made} | {record['verdict']} | {faults} |"
-        )
+        _row([record["picture"], record["set"], record["group"], made, record["verdict"], faults])
 
 
 def _foreign(records: list[Record]) -> list[Record]:
@@ -189,7 +195,7 @@ def _confidence(records: list[Record], name: str) -> None:
         f"Faults by confidence ({name}; must: .95 of those with .9 or more, aim .98)", ["confidence", "faults", "right"]
     )
     edges = (0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.001)
-    for low, high in (*zip(edges, edges[1:]), (0.9, 1.001)):
+    for low, high in (*pairwise(edges), (0.9, 1.001)):
         here = [fault["right"] for fault in faults if low <= fault["confidence"] < high]
         if here:
             label = f"{low} to {min(high, 1)}" if (low, high) != (0.9, 1.001) else "**.9 or more**"
