@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
+from PIL import Image
 
 from faults.masks import SHAPES, cut_in_two, draw_apart, draw_mask, true_region
 from faults.programs import Program, Programs
+from llise.diagnosis import pictures
 from llise.distortions import mse, quantise
 from llise.kinds.search import Search
 from llise.labels import KINDS, PAPER_MIXTURES
@@ -44,10 +46,10 @@ SINGLE, PAPER_PAIR, OTHER_PAIR = (
 REGION, SMALL_REGION = "one kind in a region of 5 % or more", "one kind in a region of 1 to 5 %"
 TWO_REGIONS, TOUCHING = "two kinds in two regions", "two kinds in regions that touch"
 REGION_PAIR, OVER = "a pair inside one region", "a kind in a region over another everywhere"
-PRISTINE, HOT_PIXELS = "pristine copy", "three hot pixels"
+PRISTINE, HOT_PIXELS, OTHER_SCENE = "pristine copy", "three hot pixels", "another scene"
 GROUPS = (
     SINGLE, PAPER_PAIR, OTHER_PAIR, REGION, SMALL_REGION, TWO_REGIONS, REGION_PAIR, OVER, TOUCHING, HOT_PIXELS,
-    PRISTINE,
+    PRISTINE, OTHER_SCENE,
 )  # fmt: skip
 
 
@@ -174,6 +176,7 @@ def _plan(programs: Programs, foreign: bool) -> Iterator[tuple[str, tuple, float
             yield TOUCHING, pair, 0
     yield PRISTINE, (), 0
     yield HOT_PIXELS, (), 0
+    yield OTHER_SCENE, (), 0
 
 
 def make(recipe: Recipe, reference: np.ndarray) -> Case | None:
@@ -182,6 +185,8 @@ def make(recipe: Recipe, reference: np.ndarray) -> Case | None:
     everywhere = np.ones(reference.shape, bool)
     if recipe.group == PRISTINE:
         return Case(reference.copy(), [])
+    if recipe.group == OTHER_SCENE:
+        return Case(_other_scene(reference, rng), [])
     if recipe.group == HOT_PIXELS:
         return _hot_pixels(reference, rng)
     if recipe.group in (SINGLE, PAPER_PAIR, OTHER_PAIR):
@@ -319,6 +324,13 @@ def _over(
         Damage(second.kind, second.name, mask, region, above.parameters, above.error, False),
     ]
     return Case(image, damages, form)
+
+
+def _other_scene(reference: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Another picture, brought to the size of the reference."""
+    others = [picture for picture in map(pictures.load, pictures.NAMES) if not np.array_equal(picture, reference)]
+    picture = Image.fromarray(others[rng.integers(len(others))])
+    return np.asarray(picture.resize(reference.shape[::-1], Image.Resampling.LANCZOS))
 
 
 def _hot_pixels(reference: np.ndarray, rng: np.random.Generator) -> Case:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from faults.cases import Case, Recipe
+from faults.cases import OTHER_SCENE, Case, Recipe
 from faults.masks import BLOCK, by_block
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
 
@@ -32,6 +32,9 @@ def measure(case: Case, recipe: Recipe, reference: np.ndarray, diagnosis: Diagno
         Plain values that JSON can hold.
     """
     kinds = tuple(sorted({damage.kind for damage in case.damages}, key=BLOCK_LABELS.index)) or ("original",)
+    exact = diagnosis.verdict == kinds
+    if recipe.group == OTHER_SCENE:
+        kinds, exact = ("not a copy",), not diagnosis.is_copy
     return {
         "group": recipe.group,
         "kinds": "+".join(kinds),
@@ -40,8 +43,8 @@ def measure(case: Case, recipe: Recipe, reference: np.ndarray, diagnosis: Diagno
         "areas": [round(float(damage.mask.mean()), 4) for damage in case.damages],
         "form": case.form,
         "seed": recipe.seed,
-        "verdict": "+".join(diagnosis.verdict),
-        "exact": diagnosis.verdict == kinds,
+        "verdict": "+".join(diagnosis.verdict) if diagnosis.is_copy else "not a copy",
+        "exact": exact,
         "faults": _faults(case, diagnosis),
         "regions": _regions(case, diagnosis),
         **_blocks(case, reference, diagnosis),

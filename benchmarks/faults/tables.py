@@ -11,6 +11,7 @@ import numpy as np
 from faults.cases import (
     GROUPS,
     OTHER_PAIR,
+    OTHER_SCENE,
     OVER,
     PAPER_PAIR,
     REGION,
@@ -118,7 +119,7 @@ def _verdicts(records: list[Record], sets: list[str]) -> None:
         if any(cells):
             _row([group, *cells, GOALS.get(group, "")])
     for name in sets:
-        wrong = sum(record["equal_not_original"] for record in records if record["set"] == name)
+        wrong = sum(r["equal_not_original"] for r in records if r["set"] == name and r["group"] != OTHER_SCENE)
         print(f"\nBlocks equal to the reference that are not `original` ({name}): {wrong}")
 
 
@@ -190,7 +191,7 @@ def _estimate_cells(setting: str, estimates: list[Record]) -> tuple[str, str, st
 
 
 def _confidence(records: list[Record], name: str) -> None:
-    faults = [fault for record in records for fault in record["faults"]]
+    faults = [fault for record in records if record["group"] != OTHER_SCENE for fault in record["faults"]]
     _head(
         f"Faults by confidence ({name}; must: .95 of those with .9 or more, aim .98)", ["confidence", "faults", "right"]
     )
