@@ -1,6 +1,6 @@
 """What the errors in the paper do, measured: the figures of docs/math.md, section "Where we depart from the paper".
 
-    python benchmarks/paper_errors.py [--rows 6]
+Run ``python benchmarks/paper_errors.py [--rows 6]``.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def main() -> None:
             f"{np.median(learner.blocks_.objective):.1e} |"
         )
         if title == "exact, sphere":
-            block = 100
+            block = min(100, len(learner.weights_) - 1)
             sphere = learner.weights_[block], learner.neighbors_[block]
     true, error = published_gradient_error(*sphere, 63 * 0.03**2)
     print(f"\ngradient of the embedding objective: norm {true:.2f}; the published one is off by {error:.2f}")

@@ -10,9 +10,10 @@ from types import SimpleNamespace
 
 import numpy as np
 from PIL import Image
+from scipy import ndimage
 
-from llise.diagnosis import Diagnosis
-from llise.labels import KINDS, LABELS
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, Interval
+from llise.labels import KINDS
 
 
 def picture(height: int = 64, width: int = 64, seed: int = 0) -> np.ndarray:
@@ -135,39 +136,195 @@ def manifold(height: int = 512, width: int = 512, seed: int = 0) -> SimpleNamesp
     )
 
 
-def diagnosis(of: SimpleNamespace, verdict: tuple[str, ...], seed: int = 0, file: str | None = None) -> Diagnosis:
-    """A plausible diagnosis: noise on the reference, block labels in patches, severities smooth."""
-    rng = np.random.default_rng(seed)
+def without_manifold(height: int = 512, width: int = 512, seed: int = 0) -> SimpleNamespace:
+    """What the report needs where no manifold was learned."""
+    return SimpleNamespace(
+        reference=picture(height, width, seed),
+        block_size=8,
+        training_labels=None,
+        training_mse=None,
+        map_positions=None,
+    )
+
+
+ESTIMATES = {
+    "jpeg": {"quality": Interval(12.0, 10.0, 14.0)},
+    "blur": {"sigma": Interval(2.1, 1.9, 2.3)},
+    "gaussian_noise": {"sigma": Interval(8.0, 7.4, 8.6)},
+    "impulse_noise": {"share": Interval(0.02, 0.018, 0.022), "salt": Interval(0.5, 0.4, 0.6)},
+    "contrast": {"gain": Interval(1.3, 1.25, 1.35), "pivot": Interval(128.0, 120.0, 136.0)},
+    "luminance": {"offset": Interval(12.0, 11.0, 13.0)},
+}
+"""An estimate of each kind."""
+
+
+def block_region(of: SimpleNamespace, top: float, left: float, bottom: float, right: float) -> np.ndarray:
+    """Blocks of a rectangle, given by shares of the picture's height and width."""
+    rows, cols = (-(-length // of.block_size) for length in of.reference.shape)
+    region = np.zeros((rows, cols), bool)
+    region[round(top * rows) : round(bottom * rows), round(left * cols) : round(right * cols)] = True
+    return region
+
+
+def everywhere(of: SimpleNamespace) -> np.ndarray:
+    """All blocks."""
+    return block_region(of, 0, 0, 1, 1)
+
+
+def fault(
+    of: SimpleNamespace, kinds: tuple[str, ...], region: np.ndarray, confidence: float = 0.97, **changes
+) -> Fault:
+    """A fault with the estimates of its kinds and an error of 200 for each."""
+    rows, cols = (np.flatnonzero(region.any(axis)) * of.block_size for axis in (1, 0))
     height, width = of.reference.shape
-    rows, cols = -(-height // of.block_size), -(-width // of.block_size)
-    noise = 0 if verdict == ("original",) else 22
-    image = np.uint8(np.clip(of.reference + noise * rng.standard_normal((height, width)), 0, 255))
-    waves = picture(rows, cols, seed + 100) / 255.0
-    kinds = [LABELS.index(name) for name in verdict]
-    labels = np.where(waves < 0.5, kinds[0], kinds[-1]).astype(np.int8)
-    stray = rng.random((rows, cols)) < 0.2
-    labels[stray] = rng.integers(0, 7, int(stray.sum()))
-    severity = np.float32(noise**2 * (0.3 + 1.4 * waves)) * (labels > 0)
-    mse = float(np.mean((image.astype(float) - of.reference) ** 2))
-    counts = np.bincount(labels.ravel(), minlength=len(LABELS)) / labels.size
-    smooth = np.kron(waves, np.ones((of.block_size, of.block_size)))[:height, :width]
-    nearest = np.where(labels[..., None] == 0, 0, 20 * (labels[..., None] - 1) + 8 + np.arange(5)).astype(np.int16)
+    box = int(rows[0]), int(cols[0]), min(int(rows[-1]) + 8, height), min(int(cols[-1]) + 8, width)
+    values = {
+        "severity": dict.fromkeys(kinds, 200.0),
+        "estimate": {kind: ESTIMATES[kind] for kind in kinds if kind in ESTIMATES},
+        "explained": 0.95,
+        **changes,
+    }
+    return Fault(kinds, confidence, region, box, float(region.mean()), **values)
+
+
+def of_copy(
+    of: SimpleNamespace, image: np.ndarray, faults: list[Fault], seed: int = 0, file: str | None = None, **changes
+) -> Diagnosis:
+    """The diagnosis of a copy with these faults: measures from the pixels, block labels from the regions."""
+    difference = image.astype(float) - of.reference
+    rows, cols = (-(-length // of.block_size) for length in of.reference.shape)
+    height, width = of.reference.shape
+    padded = np.pad(difference, [(0, 8 * rows - height), (0, 8 * cols - width)], mode="edge")
+    severity = np.float32((padded**2).reshape(rows, 8, cols, 8).mean(axis=(1, 3)))
+    labels = np.zeros((rows, cols), np.int8)
+    for item in sorted(faults, key=lambda item: -item.area):
+        labels[item.region & (severity > 0)] = BLOCK_LABELS.index(item.kinds[0])
+    mse = float(np.mean(difference**2))
+    local = 1 / (1 + ndimage.uniform_filter(difference**2, 7) / 300)
+    nearest = position = None
+    if of.training_labels is not None:
+        rng = np.random.default_rng(seed)
+        codes = np.minimum(labels, 6)[..., None]
+        nearest = np.where(codes == 0, 0, 20 * (codes - 1) + rng.integers(0, 18, labels.shape + (5,))).astype(np.int16)
+        kinds = [1 + 20 * KINDS.index(kind) for item in faults for kind in item.kinds if kind in KINDS]
+        position = of.map_positions[kinds or [0]].mean(axis=0) + 0.1
+    values = {
+        "psnr": float(10 * np.log10(255**2 / mse)) if mse else float("inf"),
+        "ssim": float(local.mean()),
+        "nearest": nearest,
+        "position": position,
+        **changes,
+    }
     return Diagnosis(
-        verdict=verdict,
-        confidence=0.93,
-        shares=dict(zip(LABELS, map(float, counts))),
-        severity={name: mse / len(verdict) for name in verdict if name != "original"},
+        faults=faults,
         mse=mse,
-        psnr=float(10 * np.log10(255**2 / mse)) if mse else float("inf"),
-        ssim=0.71 if noise else 1.0,
         block_labels=labels,
         block_severity=severity,
-        nearest=nearest,
-        position=of.map_positions[kinds].mean(axis=0) + 0.1,
         image=image,
-        ssim_map=np.float32(1 - 0.6 * smooth if noise else np.ones((height, width))),
+        ssim_map=np.float32(local),
         file=file,
+        **values,
     )
+
+
+def diagnosis(
+    of: SimpleNamespace, verdict: tuple[str, ...], seed: int = 0, file: str | None = None, confidence: float = 0.93
+) -> Diagnosis:
+    """One fault over the whole picture, whose copy is the reference with noise; none for an original."""
+    rng = np.random.default_rng(seed)
+    pristine = verdict == ("original",)
+    noise = 0 if pristine else (15 + 3 * seed) * rng.standard_normal(of.reference.shape)
+    image = np.uint8(np.clip(of.reference + noise, 0, 255))
+    faults = [] if pristine else [fault(of, verdict, everywhere(of), confidence)]
+    return of_copy(of, image, faults, seed, file)
+
+
+def _in_region(of: SimpleNamespace, base: np.ndarray, changed: np.ndarray, region: np.ndarray) -> np.ndarray:
+    height, width = of.reference.shape
+    pixels = np.kron(region, np.ones((8, 8), bool))[:height, :width]
+    return np.uint8(np.clip(np.rint(np.where(pixels, changed, base)), 0, 255))
+
+
+def _jpeg(image: np.ndarray, quality: int) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(encoded(image, "JPEG", quality=quality))).convert("L"))
+
+
+def pristine_copy(of: SimpleNamespace) -> Diagnosis:
+    return of_copy(of, of.reference, [], file="pristine.png")
+
+
+def whole_jpeg(of: SimpleNamespace) -> Diagnosis:
+    return of_copy(of, _jpeg(of.reference, 12), [fault(of, ("jpeg",), everywhere(of))], file="whole jpeg.png")
+
+
+def blur_over_jpeg(of: SimpleNamespace) -> Diagnosis:
+    region = block_region(of, 0.6, 0, 1, 0.38)
+    blurred = _in_region(of, of.reference, ndimage.gaussian_filter(of.reference.astype(float), 2.1), region)
+    faults = [fault(of, ("jpeg",), everywhere(of)), fault(of, ("blur",), region, 0.91)]
+    return of_copy(of, _jpeg(blurred, 12), faults, file="blur over jpeg.png")
+
+
+def two_regions(of: SimpleNamespace) -> Diagnosis:
+    rng = np.random.default_rng(1)
+    noisy, light = block_region(of, 0.05, 0.05, 0.4, 0.45), block_region(of, 0.55, 0.6, 0.95, 0.95)
+    noisy[:, -1] = False
+    noisy &= ~block_region(of, 0.05, 0.3, 0.2, 0.45)
+    image = _in_region(of, of.reference, of.reference + 8 * rng.standard_normal(of.reference.shape), noisy)
+    image = _in_region(of, image, of.reference.astype(float) + 12, light)
+    faults = [fault(of, ("gaussian_noise",), noisy), fault(of, ("luminance",), light, 0.88)]
+    return of_copy(of, image, faults, file="two regions.png")
+
+
+def mixture(of: SimpleNamespace) -> Diagnosis:
+    rng = np.random.default_rng(2)
+    region = block_region(of, 0.3, 0.3, 0.7, 0.7)
+    changed = ndimage.gaussian_filter(of.reference.astype(float), 2.1) + 8 * rng.standard_normal(of.reference.shape)
+    image = _in_region(of, of.reference, changed, region)
+    kinds = ("blur", "gaussian_noise")
+    return of_copy(
+        of, image, [fault(of, kinds, region, severity={"blur": 120.0, "gaussian_noise": 64.0})], file="mixture.png"
+    )
+
+
+def doubtful(of: SimpleNamespace) -> Diagnosis:
+    region = block_region(of, 0, 0.7, 0.3, 1)
+    image = _in_region(of, of.reference, 128 + 1.3 * (of.reference.astype(float) - 128), region)
+    return of_copy(of, image, [fault(of, ("contrast",), region, 0.62)], file="doubtful.png")
+
+
+def unknown(of: SimpleNamespace) -> Diagnosis:
+    region = block_region(of, 0.4, 0, 0.7, 0.3)
+    image = _in_region(of, of.reference, of.reference // 32 * 32, region)
+    return of_copy(of, image, [fault(of, ("unknown",), region, 0.9, explained=0.0)], file="unknown.png")
+
+
+def other_scene(of: SimpleNamespace) -> Diagnosis:
+    faults = [fault(of, ("unknown",), everywhere(of), 0.99, explained=0.0)]
+    other = picture(*of.reference.shape, seed=77)
+    return of_copy(of, other, faults, file="other scene.png", is_copy=False)
+
+
+def hot_pixels(of: SimpleNamespace) -> Diagnosis:
+    image, region = of.reference.copy(), everywhere(of) & False
+    for row, col in [(10, 12), (11, 30), (30, 12)]:
+        image[row, col] = 255 if image[row, col] < 128 else 0
+        region[row // 8, col // 8] = True
+    estimate = {"impulse_noise": {"share": Interval(3 / 192, 3 / 192, 3 / 192), "salt": Interval(1.0, 1.0, 1.0)}}
+    return of_copy(of, image, [fault(of, ("impulse_noise",), region, 1.0, estimate=estimate)], file="hot pixels.png")
+
+
+SCENES = (
+    pristine_copy,
+    whole_jpeg,
+    blur_over_jpeg,
+    two_regions,
+    mixture,
+    doubtful,
+    unknown,
+    other_scene,
+    hot_pixels,
+)
+"""Diagnoses of all sorts, each from a context."""
 
 
 class QuickDiagnoser:
@@ -188,9 +345,9 @@ class QuickDiagnoser:
     def diagnose(self, images):
         for image in images:
             pristine = np.array_equal(image, self.reference)
-            found = diagnosis(self, ("original",) if pristine else ("blur", "jpeg"))
-            found.image = image
-            yield found
+            result = diagnosis(self, ("original",) if pristine else ("blur", "jpeg"))
+            result.image = image
+            yield result
 
     def to_state(self):
         return {"reference": self.reference}, self.settings

@@ -9,8 +9,9 @@ import time
 import numpy as np
 import pytest
 from PIL import Image
-from samples import diagnosis, manifold, picture
+from samples import SCENES, diagnosis, manifold, picture, two_regions, without_manifold
 
+from llise.labels import LABELS
 from llise.output.page import HtmlReport
 
 selenium = pytest.importorskip("selenium", reason="selenium is not installed (extra 'test')")
@@ -54,9 +55,9 @@ def report(tmp_path_factory):
     names = ["c.png", "a.png", HOSTILE, "folder/d.png", "x" * 120 + ".png"]
     with HtmlReport(path, trained, title="Browser test") as page:
         for seed, (verdict, name) in enumerate(zip(verdicts, names)):
-            found = diagnosis(trained, verdict, seed, name)
-            found.ssim = [0.5, 1.0, 0.7, 0.2, 0.9][seed]
-            page.add(found)
+            result = diagnosis(trained, verdict, seed, name)
+            result.ssim = [0.5, 1.0, 0.7, 0.2, 0.9][seed]
+            page.add(result)
         page.add_failure(f"{HOSTILE}: damaged or truncated; export it again")
     return path.as_uri()
 
@@ -69,6 +70,29 @@ def resize(driver, width, height=1000):
 @pytest.fixture
 def page(browser, report):
     return opened(browser, report)
+
+
+@pytest.fixture(scope="module")
+def regions(tmp_path_factory):
+    """All sorts of diagnoses, without a manifold."""
+    path = tmp_path_factory.mktemp("page") / "regions.html"
+    of = without_manifold(126, 190)
+    with HtmlReport(path, of, title="Regions") as page:
+        for scene in SCENES:
+            page.add(scene(of))
+    return path.as_uri()
+
+
+@pytest.fixture
+def scenes(browser, regions):
+    return opened(browser, regions)
+
+
+def show(driver, name):
+    """Open the image of a scene."""
+    index = [scene.__name__ for scene in SCENES].index(name)
+    driver.find_elements("css selector", "#rows tr")[index].click()
+    wait_for(driver, f"return document.body.dataset.shown === '{index}'")
 
 
 def opened(browser, address):
@@ -112,7 +136,7 @@ def assert_no_request_left(driver):
 
 
 def test_the_console_stays_silent_and_no_request_leaves_the_page(page):
-    for button in page.find_elements("css selector", "th button, #theme, .votes button"):
+    for button in page.find_elements("css selector", "th button, #theme, .fault"):
         button.click()
     press(page, "overlay", "ssim")
     page.find_elements("css selector", "#rows tr")[2].click()
@@ -144,10 +168,10 @@ def test_the_page_fits_its_window(page, width):
 
 def test_the_overlay_can_be_switched_off_and_to_ssim(page):
     pictures = [drawn(page)]
-    for choice in ("ssim", "off"):
+    for choice in ("error", "ssim", "off"):
         press(page, "overlay", choice)
         pictures.append(drawn(page))
-    assert len(set(pictures)) == 3
+    assert len(set(pictures)) == 4
     press(page, "overlay", "kinds")
     assert drawn(page) == pictures[0]
 
@@ -174,8 +198,8 @@ def test_the_reference_can_be_shown_instead_of_the_copy(page):
 
 
 def test_the_block_under_the_pointer_is_explained(page):
-    found = diagnosis(manifold(126, 190), ("blur",), 0)
-    rows, cols = found.block_grid
+    result = diagnosis(manifold(126, 190), ("blur",), 0)
+    rows, cols = result.block_grid
     canvas = one(page, "#canvas")
     box = canvas.rect
     row, col = 3, 20
@@ -184,14 +208,15 @@ def test_the_block_under_the_pointer_is_explained(page):
     ActionChains(page).move_to_element_with_offset(canvas, round(across), round(down)).perform()
     text = one(page, "#block").text
     assert f"row {row + 1}, column {col + 1};" in text and "pixels 160–167 across, 24–31 down" in text
-    severity = found.block_severity[row, col]
-    assert f"MSE here about {severity:.0f}" in text or f"MSE here about {severity:.1f}" in text
+    severity = result.block_severity[row, col]
+    assert f"MSE {severity:.0f}" in text or f"MSE {severity:.1f}" in text
+    assert "fault 1" in text
     trained = manifold(126, 190)
     items = [item.text.replace("\n", " ") for item in page.find_elements("css selector", "#block li")]
     assert len(items) == 3
-    for item, nearest in zip(items, found.nearest[row, col]):
+    for item, nearest in zip(items, result.nearest[row, col]):
         assert f"{trained.training_mse[nearest]:.0f}" in item or trained.training_labels[nearest] == "original"
-    assert len(page.find_elements("css selector", "#map .near")) == len(set(found.nearest[row, col, :3]))
+    assert len(page.find_elements("css selector", "#map .near")) == len(set(result.nearest[row, col, :3]))
     assert rows == 16 and cols == 24  # the last block reaches beyond both edges
 
 
@@ -216,7 +241,7 @@ def test_everything_is_reached_by_the_tab_key(page):
                 "const e = document.activeElement; return e.id || e.name || e.dataset.key || e.className"
             )
         )
-    assert {"theme", "file", "ssim", "open", "next", "overlay", "picture", "opacity", "canvas"} <= reached
+    assert {"theme", "file", "ssim", "open", "next", "overlay", "picture", "opacity", "canvas", "fault"} <= reached
 
 
 def head_of(button):
@@ -255,24 +280,115 @@ def test_previous_and_next_follow_the_sorted_order(page):
     assert one(page, "#rows tr[aria-current]").get_attribute("data-index") == "0"
 
 
-def test_pressing_a_kind_shows_only_its_blocks(page):
-    before = drawn(page)
-    button = one(page, ".votes button[data-code='4']")
-    button.click()
-    assert button.get_attribute("aria-pressed") == "true"
-    alone = drawn(page)
-    button.click()
-    assert alone != before and drawn(page) == before
-
-
-def test_vote_bars_are_as_long_as_the_shares(page):
-    shares = diagnosis(manifold(126, 190), ("blur",), 0).shares
+def test_vote_bars_are_as_long_as_the_shares_of_nearest_training_blocks(page):
+    trained = manifold(126, 190)
+    nearest = diagnosis(trained, ("blur",), 0).nearest[..., :3].ravel()
+    votes = [trained.training_labels[i] for i in nearest]
     time.sleep(0.3)  # the bars grow
     lengths = page.execute_script(
         "const bars = [...document.querySelectorAll('.votes .bar')];"
         "return bars.map((bar) => bar.firstChild.offsetWidth / bar.offsetWidth)"
     )
-    assert np.allclose(lengths, list(shares.values()), atol=0.02)
+    assert np.allclose(lengths, [votes.count(label) / len(votes) for label in LABELS], atol=0.02)
+
+
+def outlined(driver):
+    """Numbers of the faults that are outlined on the picture."""
+    return driver.execute_script(
+        "return [...document.querySelectorAll('#outlines g')].map((group) => Number(group.dataset.fault))"
+    )
+
+
+def test_every_fault_is_outlined_along_the_borders_of_its_region(scenes):
+    show(scenes, "two_regions")
+    assert outlined(scenes) == [0, 1]
+    length = "return document.querySelectorAll('#outlines .line')[arguments[0]].getTotalLength()"
+    for number, item in enumerate(two_regions(without_manifold(126, 190)).faults):
+        inside = np.pad(np.kron(item.region, np.ones((8, 8), int))[:126, :190], 1)
+        border = np.abs(np.diff(inside, axis=0)).sum() + np.abs(np.diff(inside, axis=1)).sum()
+        assert scenes.execute_script(length, number) == pytest.approx(border)
+    colours = {line.get_attribute("stroke") for line in scenes.find_elements("css selector", "#outlines .line")}
+    assert len(colours) == 2
+
+
+def test_the_faults_are_listed_with_estimate_interval_confidence_severity_and_area(scenes):
+    show(scenes, "blur_over_jpeg")
+    whole, part = (item.text.replace("\u00a0", " ") for item in scenes.find_elements("css selector", ".fault"))
+    assert whole.startswith("1") and "JPEG compression, quality about 12, over the whole picture." in whole
+    for text in ("91 %", "2.1 px (1.9 to 2.3)", "200 (strong)", "lower left, 14 % of the area", "95 % of the error"):
+        assert text in part
+    assert one(scenes, "#verdict").text.endswith("at the lower left (14 % of the area).")
+
+
+@pytest.mark.parametrize("way", ["click", "keyboard"])
+def test_pressing_a_fault_shows_it_alone_and_again_all(scenes, way):
+    show(scenes, "two_regions")
+    before, button = drawn(scenes), one(scenes, ".fault[data-fault='1']")
+    press_it = button.click if way == "click" else lambda: button.send_keys(Keys.ENTER)
+    press_it()
+    assert button.get_attribute("aria-pressed") == "true" and outlined(scenes) == [1]
+    assert len(scenes.find_elements("css selector", "#outlines .dim, #outlines .tint")) == 2
+    assert drawn(scenes) != before
+    press_it()
+    assert button.get_attribute("aria-pressed") == "false" and outlined(scenes) == [0, 1]
+    assert not scenes.find_elements("css selector", "#outlines .dim") and drawn(scenes) == before
+
+
+def test_escape_and_another_image_show_all_faults_again(scenes):
+    show(scenes, "two_regions")
+    one(scenes, ".fault[data-fault='0']").click()
+    ActionChains(scenes).send_keys(Keys.ESCAPE).perform()
+    assert outlined(scenes) == [0, 1]
+    one(scenes, ".fault[data-fault='0']").click()
+    show(scenes, "blur_over_jpeg")
+    assert outlined(scenes) == [0, 1] and not scenes.find_elements("css selector", "[aria-pressed=true]")
+
+
+def test_without_overlay_only_a_fault_that_is_shown_alone_is_outlined(scenes):
+    show(scenes, "two_regions")
+    press(scenes, "overlay", "off")
+    assert outlined(scenes) == []
+    one(scenes, ".fault[data-fault='0']").click()
+    assert outlined(scenes) == [0]
+
+
+def test_a_page_without_a_manifold_has_no_votes_neighbours_or_map(scenes):
+    for scene in SCENES:
+        show(scenes, scene.__name__)
+        assert not one(scenes, "#votes-card").is_displayed() and not one(scenes, "#map-card").is_displayed()
+        assert "Nearest" not in one(scenes, "#block").text
+        assert len(outlined(scenes)) == len(scene(without_manifold(126, 190)).faults)
+    assert scenes.get_log("browser") == []
+    assert_no_request_left(scenes)
+
+
+def test_a_doubtful_answer_looks_doubtful(scenes):
+    show(scenes, "doubtful")
+    assert "doubtful" in one(scenes, "#verdict").get_attribute("class")
+    assert one(scenes, "#verdict").text.startswith("Probably ")
+    assert one(scenes, ".fault.doubtful .doubt").text == "62 % ?"
+    assert one(scenes, "#rows tr[aria-current] .doubt").text == "62 % ?"
+    dashes = "return getComputedStyle(document.querySelector('#outlines .line')).strokeDasharray"
+    assert scenes.execute_script(dashes) != "none"
+    show(scenes, "mixture")
+    assert "doubtful" not in one(scenes, "#verdict").get_attribute("class")
+    assert scenes.execute_script(dashes) == "none"
+
+
+def test_pristine_and_foreign_images_are_said_plainly(scenes):
+    show(scenes, "pristine_copy")
+    assert one(scenes, "#verdict").text == "No difference beyond rounding." and one(scenes, "#faults").text == "None."
+    show(scenes, "other_scene")
+    assert one(scenes, "#verdict").text == "This does not look like a copy of the reference."
+    assert "not a copy" in one(scenes, "#rows tr[aria-current]").text
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_the_list_of_faults_fits_its_window(scenes, width):
+    resize(scenes, width)
+    for scene in SCENES:
+        show(scenes, scene.__name__)
+        assert scenes.execute_script("return document.documentElement.scrollWidth") <= width
 
 
 def test_the_map_places_every_image_and_training_image(page):
@@ -303,7 +419,7 @@ def test_a_page_made_by_the_command_works(browser, tmp_path):
     subprocess.run([*command, "--no-cache", "--samples", "42", "--quiet"], cwd=tmp_path, check=True)
     page = opened(browser, (tmp_path / "r.html").as_uri())
     assert column(page, 2) == ["a.png", "b.png", "c.png"]
-    assert "confident." in one(page, "#verdict").text
+    assert one(page, "#verdict").text.endswith(".")
     pictures = {drawn(page)}
     for choice in ("ssim", "off"):
         press(page, "overlay", choice)

@@ -296,8 +296,8 @@ def test_the_table_has_one_row_an_image_whatever_its_name(run, folder, model):
 def test_info_tells_what_the_model_is(run, model):
     done = run("info", model)
     assert done.returncode == 0 and "Diagnoser, format 1" in done.stdout and "reference" in done.stdout
-    told = json.loads(run("info", model, "--json").stdout)
-    assert told["class_name"] == "Diagnoser" and told["versions"]["llise"] == llise.__version__
+    header = json.loads(run("info", model, "--json").stdout)
+    assert header["class_name"] == "Diagnoser" and header["versions"]["llise"] == llise.__version__
 
 
 def test_a_reader_that_leaves_early_causes_no_noise(folder, model):

@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 import llise
+from llise.engine.steps import Steps
 
 docscrape = pytest.importorskip("numpydoc.docscrape", reason="numpydoc is not installed (extra 'test')")
 validate = pytest.importorskip("numpydoc.validate", reason="numpydoc is not installed (extra 'test')").validate
@@ -30,6 +31,12 @@ PARAMETERS = {
 }
 CALLS = {"RT01": "Returns where something is returned", "YD01": "Yields where something is yielded"}
 EXAMPLE = {"EX01": "an example"}
+
+STEPS = {name for name in vars(Steps) if not name.startswith("_")}
+"""Described once, with parameters and results, in ``Steps``: both implementations need a summary only.
+
+``test_engines.py`` checks that their signatures are those of ``Steps``.
+"""
 
 EXCUSED: tuple[str, ...] = ("llise.diagnosis",)
 """Modules, by the beginning of their name, that are being rebuilt."""
@@ -58,22 +65,42 @@ def has_fields(item):
 
 
 def members(name, item):
-    """A class's own public methods and properties, and the checks that apply to them."""
+    """A class's own public methods and properties, and the checks that apply to them.
+
+    A method without docstring that overrides a documented one of a base class is documented there.
+    """
     for attribute, value in vars(item).items():
         if attribute.startswith("_"):
             continue
         function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
         if inspect.isfunction(function):
-            yield f"{name}.{attribute}", SUMMARY | ({} if is_protocol(item) else PARAMETERS | CALLS)
+            inherited = function.__doc__ is None and inspect.getdoc(getattr(item, attribute)) is not None
+            yield f"{name}.{attribute}", {} if inherited else SUMMARY | PARAMETERS | CALLS
         elif isinstance(value, property):
             yield f"{name}.{attribute}", SUMMARY
+
+
+def checks_of_function(module_name, attribute):
+    """The checks for a function of a module; inside the engine no example is needed, since only ``llise`` calls it."""
+    if not module_name.startswith("llise.engine."):
+        return SUMMARY | PARAMETERS | CALLS | EXAMPLE
+    implements_step = attribute in STEPS and module_name.startswith(("llise.engine.array_", "llise.engine.numba_"))
+    return SUMMARY if implements_step else SUMMARY | PARAMETERS | CALLS
+
+
+def checks_of_class(module_name, item):
+    """The checks for a class; fields of a data class may be documented as attributes, which is checked apart."""
+    plain = is_protocol(item) or issubclass(item, BaseException)
+    parameters = PARAMETERS if has_own_constructor(item) and not has_fields(item) and not plain else {}
+    return SUMMARY | parameters | ({} if plain or module_name.startswith("llise.engine.") else EXAMPLE)
 
 
 def public_names():
     """Every public function, class, method and property with the checks that apply to it.
 
-    Functions and classes need an example. Properties, protocols and exceptions need a summary only. Compiled functions
-    are not looked at.
+    Functions and classes need an example, except inside the engine. Properties, protocols, exceptions and compiled
+    functions need a summary only: the parameters of a compiled function are named after the mathematics (docs/math.md)
+    and laid out as the docstring of its module says.
     """
     for module_name, module in modules().items():
         for attribute, item in vars(module).items():
@@ -81,11 +108,11 @@ def public_names():
             if attribute.startswith("_") or getattr(item, "__module__", None) != module_name:
                 continue
             if inspect.isfunction(item):
-                yield name, SUMMARY | PARAMETERS | CALLS | EXAMPLE
+                yield name, checks_of_function(module_name, attribute)
+            elif hasattr(item, "py_func"):
+                yield name, SUMMARY
             elif inspect.isclass(item):
-                plain = is_protocol(item) or issubclass(item, BaseException)
-                parameters = PARAMETERS if has_own_constructor(item) and not has_fields(item) else {}
-                yield name, SUMMARY if plain else SUMMARY | parameters | EXAMPLE
+                yield name, checks_of_class(module_name, item)
                 yield from members(name, item)
 
 
@@ -109,12 +136,21 @@ def undocumented_fields(name):
     return [field for field in fields if not field.startswith("_") and field not in documented]
 
 
+def missing_results(name):
+    """Whether a step of the engine does not say what it returns: numpydoc sees that in a body only."""
+    _, _, step = name.rpartition("llise.engine.steps.Steps.")
+    if step not in STEPS or inspect.signature(getattr(Steps, step)).return_annotation in (None, "None"):
+        return []
+    return [] if docscrape.FunctionDoc(getattr(Steps, step))["Returns"] else ["RT01 no Returns section"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_docstring_follows_numpydoc(name):
     if name.startswith(EXCUSED):
         pytest.skip("excused while it is being rebuilt")
     errors = [f"{code} {message}" for code, message in validate(name)["errors"] if code in NAMES[name]]
     errors += [f"field {field} is not documented" for field in undocumented_fields(name)]
+    errors += missing_results(name)
     assert not errors, f"complete the docstring of {name}: {'; '.join(errors)}"
 
 

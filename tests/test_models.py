@@ -326,10 +326,10 @@ def test_a_state_of_the_right_shapes_gets_as_far_as_its_features():
     ],
 )
 def test_arrays_that_do_not_belong_together_are_refused(name, value, reason):
-    arrays, kept = hand_made_state()
+    arrays, settings = hand_made_state()
     arrays[name] = value
     with pytest.raises(ValueError, match=reason):
-        diagnosis.Diagnoser.from_state(arrays, kept)
+        diagnosis.Diagnoser.from_state(arrays, settings)
 
 
 def test_labels_that_do_not_exist_are_refused():

@@ -8,19 +8,36 @@ import re
 import numpy as np
 import pytest
 from PIL import Image
-from samples import diagnosis, manifold
+from samples import (
+    ESTIMATES,
+    SCENES,
+    block_region,
+    blur_over_jpeg,
+    diagnosis,
+    doubtful,
+    fault,
+    hot_pixels,
+    manifold,
+    mixture,
+    other_scene,
+    pristine_copy,
+    two_regions,
+    unknown,
+    without_manifold,
+)
 
-from llise.labels import KINDS, LABELS, PAPER_MIXTURES
+from llise.diagnosis.result import BLOCK_LABELS, Interval
+from llise.labels import KINDS, PAPER_MIXTURES
 from llise.output.page import HtmlReport, picture_uri, script_json
-from llise.output.words import COLOURS, verdict_sentence
+from llise.output.words import COLOURS, NAMES, fault_phrase, place_words, verdict_sentence
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&amp;.png'
 
 
 def write_html(path, trained, diagnoses, title="Image diagnosis"):
     with HtmlReport(path, trained, title) as report:
-        for found in diagnoses:
-            report.add(found)
+        for result in diagnoses:
+            report.add(result)
 
 
 def block(page, name):
@@ -32,8 +49,8 @@ def block(page, name):
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     trained = manifold(128, 96)
-    found = [diagnosis(trained, ("original",), file=HOSTILE), diagnosis(trained, ("blur", "jpeg"), 1)]
-    write_html(path, trained, found, title="<b>Title</b>")
+    results = [diagnosis(trained, ("original",), file=HOSTILE), diagnosis(trained, ("blur", "jpeg"), 1)]
+    write_html(path, trained, results, title="<b>Title</b>")
     return path.read_text(encoding="utf-8")
 
 
@@ -70,10 +87,38 @@ def test_block_maps_read_back_as_they_were(page):
     assert (stored["rows"], stored["cols"], stored["m"]) == (rows, cols, 3)
     read = {key: base64.b64decode(stored[key]) for key in ("labels", "severity", "nearest")}
     assert np.array_equal(np.frombuffer(read["labels"], "u1").reshape(rows, cols), original.block_labels)
-    severity = np.frombuffer(read["severity"], "<u2").reshape(rows, cols) / 10
-    assert np.abs(severity - original.block_severity).max() <= 0.051
+    roots = np.frombuffer(read["severity"], "<u2").reshape(rows, cols) / 256
+    assert np.abs(roots - np.sqrt(original.block_severity)).max() <= 0.0021
     nearest = np.frombuffer(read["nearest"], "<u2").reshape(rows, cols, 3)
     assert np.array_equal(nearest, original.nearest[..., :3])
+
+
+def test_a_block_of_the_largest_error_fits(tmp_path):
+    of = without_manifold(64, 64)
+    result = diagnosis(of, ("blur",))
+    result.block_severity[0, 0] = 255**2
+    write_html(tmp_path / "r.html", of, [result])
+    stored = block((tmp_path / "r.html").read_text(), "image-0")
+    assert np.frombuffer(base64.b64decode(stored["severity"]), "<u2")[0] == 255 * 256
+
+
+@pytest.mark.parametrize("context", [manifold, without_manifold])
+def test_every_sort_of_diagnosis_is_written_with_and_without_a_manifold(tmp_path, context):
+    of = context(126, 190)
+    write_html(tmp_path / "r.html", of, [scene(of) for scene in SCENES])
+    text = (tmp_path / "r.html").read_text()
+    assert (block(text, "context")["training"] is None) == (context is without_manifold)
+    assert ("nearest" in block(text, "image-1")) == (context is manifold)
+    assert (block(text, "results")["images"][1]["position"] is None) == (context is without_manifold)
+
+
+def test_faults_are_stored_with_phrase_settings_and_runs(tmp_path):
+    of = without_manifold(128, 128)
+    write_html(tmp_path / "r.html", of, [blur_over_jpeg(of)])
+    whole, part = block((tmp_path / "r.html").read_text(), "image-0")["faults"]
+    assert whole["place"] == "whole picture" and whole["runs"] == [[row, 0, 15] for row in range(16)]
+    assert part["phrase"] == "Blur of about 2.1\u00a0px at the lower left (14\u00a0% of the area)"
+    assert part["settings"] == [[BLOCK_LABELS.index("blur"), "sigma", "2.1 px", "1.9 to 2.3"]]
 
 
 def test_an_infinite_psnr_is_null(page):
@@ -123,18 +168,90 @@ def test_what_could_not_be_judged_is_mentioned(tmp_path):
     }
 
 
-def test_the_verdict_is_one_sentence():
-    trained = manifold(128, 128)
-    pristine = verdict_sentence(diagnosis(trained, ("original",)))
-    assert pristine == "No distortion found: a faithful copy of the reference, 93 % confident."
-    pair = diagnosis(trained, ("blur", "gaussian_noise"))
-    pair.severity = {"blur": 312.4, "gaussian_noise": 20.0}
-    pair.block_severity = np.ones((16, 16), np.float32)
-    sentence = verdict_sentence(pair)
-    assert sentence == "Strong blur (MSE 312) and slight Gaussian noise (MSE 20), 93 % confident."
-    pair.block_severity[:4, -4:] = 9
-    assert ", most at the top right, " in verdict_sentence(pair)
+@pytest.mark.parametrize(
+    ("scene", "sentence"),
+    [
+        (pristine_copy, "No difference beyond rounding."),
+        (
+            blur_over_jpeg,
+            "JPEG compression, quality about 12, over the whole picture; "
+            "blur of about 2.1 px at the lower left (14 % of the area).",
+        ),
+        (
+            two_regions,
+            "Gaussian noise with a deviation of about 8 grey levels at the upper left (10 % of the area); "
+            "lighter by about 12 grey levels at the lower right (12 % of the area).",
+        ),
+        (mixture, "Blur of about 2.1 px and Gaussian noise (deviation about 8) in the middle (14 % of the area)."),
+        (doubtful, "Probably raised contrast, gain about 1.3, at the upper right (10 % of the area), 62 % confident."),
+        (unknown, "A difference that is none of the known kinds at the left (10 % of the area)."),
+        (other_scene, "This does not look like a copy of the reference."),
+        (hot_pixels, "Impulse noise in 3 pixels at the upper left."),
+    ],
+)
+def test_the_diagnosis_is_one_sentence(scene, sentence):
+    assert verdict_sentence(scene(without_manifold(128, 128))) == sentence
 
 
-def test_every_label_has_a_colour_of_its_own():
-    assert len(set(COLOURS)) == len(LABELS)
+OF = without_manifold(128, 128)
+CORNER = block_region(OF, 0, 0, 0.25, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("kind", "estimate", "words"),
+    [
+        ("blur", {"sigma": Interval(2.0, 1.8, 2.2)}, "blur of about 2 px at"),
+        ("blur", {"length": Interval(9, 8, 10), "angle": Interval(30, 20, 40)}, "motion blur of about 9 px at 30 deg"),
+        ("blur", {"radius": Interval(3, 2.5, 3.5)}, "lens blur of radius 3 px at"),
+        ("blur", {}, "strong blur at"),
+        ("jpeg", {"quality": Interval(12, 4, 40)}, "JPEG compression, quality 4 to 40, at"),
+        ("impulse_noise", {"share": Interval(0.05, 0.04, 0.06)}, "impulse noise in about 5 % of the pixels at"),
+        ("impulse_noise", {"share": Interval(1 / 1024, 0, 1)}, "impulse noise in 1 pixel at"),
+        ("contrast", {"gain": Interval(0.7, 0.6, 0.8)}, "reduced contrast, gain about 0.7, at"),
+        ("luminance", {"offset": Interval(-12, -13, -11)}, "darker by about 12 grey levels at"),
+        ("luminance", {"offset": Interval(4.4, 4, 5)}, "lighter by about 4.4 grey levels at"),
+    ],
+)
+def test_estimates_are_said_in_the_units_of_the_kind(kind, estimate, words):
+    phrase = fault_phrase(fault(OF, (kind,), CORNER, estimate={kind: estimate}), 128 * 128)
+    assert phrase.startswith(words) and "at the upper left" in phrase
+
+
+@pytest.mark.parametrize("pair", PAPER_MIXTURES)
+def test_both_kinds_of_a_mixture_are_said(pair):
+    phrase = fault_phrase(fault(OF, pair, CORNER), 128 * 128)
+    assert " and " in phrase and phrase.endswith(" at the upper left (6 % of the area)")
+
+
+@pytest.mark.parametrize(
+    ("rectangles", "place"),
+    [
+        ([(0, 0, 1, 1)], "whole picture"),
+        ([(0, 0, 0.3, 0.3)], "upper left"),
+        ([(0, 0, 0.3, 1)], "top"),
+        ([(0, 0.7, 0.3, 1)], "upper right"),
+        ([(0, 0, 1, 0.4)], "left"),
+        ([(0.4, 0.4, 0.6, 0.6)], "middle"),
+        ([(0.4, 0.7, 0.6, 1)], "right"),
+        ([(0.7, 0, 1, 0.3)], "lower left"),
+        ([(0.7, 0, 1, 1)], "bottom"),
+        ([(0.7, 0.7, 1, 1)], "lower right"),
+        ([(0.1, 0.1, 0.95, 0.95)], "most of it"),
+        ([(0, 0, 0.2, 0.2), (0.8, 0.8, 1, 1)], "scattered"),
+        ([(0, 0, 0.1, 1), (0.9, 0, 1, 1), (0, 0, 1, 0.1), (0, 0.9, 1, 1)], "scattered"),
+    ],
+)
+def test_the_place_is_where_the_region_is(rectangles, place):
+    region = np.any([block_region(OF, *rectangle) for rectangle in rectangles], axis=0)
+    assert place_words(fault(OF, ("blur",), region)) == place
+
+
+@pytest.mark.parametrize(("confidence", "word"), [(0.95, ""), (0.7, "probably "), (0.3, "possibly ")])
+def test_doubt_is_said(confidence, word):
+    phrase = fault_phrase(fault(OF, ("blur",), CORNER, confidence), 128 * 128)
+    assert phrase.startswith(f"{word}blur of") and ("confident" in phrase) == bool(word)
+
+
+def test_every_label_has_a_name_and_a_colour_of_its_own():
+    assert len(set(COLOURS)) == len(set(NAMES.values())) == len(BLOCK_LABELS)
+    assert set(ESTIMATES) == set(KINDS)

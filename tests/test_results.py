@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 import tracemalloc
 from importlib.resources import files
 from pathlib import Path
@@ -12,11 +13,13 @@ import jsonschema
 import numpy as np
 import pytest
 from PIL import Image
-from samples import QuickDiagnoser, diagnosis, manifold, picture
+from samples import SCENES, QuickDiagnoser, blur_over_jpeg, diagnosis, fault, manifold, picture, without_manifold
 
 from llise.cli.main import main
+from llise.diagnosis.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, LABELS
 from llise.output.rows import Csv, Json, Table, as_dict
+from llise.output.runs import block_runs
 from llise.storage import cache, models
 from llise.storage.files import printable
 
@@ -34,7 +37,61 @@ def filled(rows, *verdicts):
 
 def test_the_schema_is_a_schema_and_knows_all_labels():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert tuple(SCHEMA["$defs"]["label"]["enum"]) == LABELS
+    assert tuple(SCHEMA["$defs"]["label"]["enum"]) == BLOCK_LABELS
+    assert tuple(SCHEMA["$defs"]["kind"]["enum"]) == BLOCK_LABELS[1:]
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+def test_json_of_every_sort_of_diagnosis_follows_its_schema(scene):
+    rows = Json(io.StringIO(), "ref.png")
+    rows.add(scene(without_manifold(126, 190)))
+    rows.close()
+    jsonschema.validate(json.loads(rows.out.getvalue()), SCHEMA)
+
+
+def test_the_documented_example_follows_the_schema():
+    page = (Path(__file__).parents[1] / "docs" / "json.md").read_text(encoding="utf-8")
+    example = json.loads(re.search("```json\n(.*?)```", page, re.DOTALL).group(1))
+    jsonschema.validate(example, SCHEMA)
+    fields = {*example["images"][0], *example["images"][0]["faults"][0], "error"}
+    assert all(f"`{field}`" in page for field in fields)
+
+
+def test_json_describes_each_fault():
+    result = blur_over_jpeg(without_manifold(128, 128))
+    entry = as_dict(result)
+    whole, part = entry["faults"]
+    assert entry["is_copy"] is True and entry["verdict"] == ["blur", "jpeg"]
+    assert whole["kinds"] == ["jpeg"] and whole["box"] == [0, 0, 128, 128] and whole["area"] == 1
+    assert whole["blocks"] == [[row, 0, 15] for row in range(16)]
+    assert part["estimate"] == {"blur": {"sigma": {"value": 2.1, "low": 1.9, "high": 2.3}}}
+    assert (part["confidence"], part["severity"], part["explained"]) == (0.91, {"blur": 200.0}, 0.95)
+
+
+def test_the_fields_of_schema_1_are_still_there():
+    entry = as_dict(diagnosis(manifold(64, 64), ("blur",), file="a.png"))
+    first = ["file", "verdict", "confidence", "shares", "severity", "mse", "psnr", "ssim", "block_grid", "block_labels"]
+    assert list(entry)[: len(first)] == first
+
+
+def test_an_unbounded_interval_is_null():
+    of = without_manifold(64, 64)
+    estimate = {"blur": {"sigma": Interval(2.0, 1.0, math.inf)}}
+    result = diagnosis(of, ("blur",), file="a.png")
+    result.faults = [fault(of, ("blur",), np.ones((8, 8), bool), estimate=estimate)]
+    entry = as_dict(result)
+    assert entry["faults"][0]["estimate"]["blur"]["sigma"]["high"] is None
+    jsonschema.validate({"schema": 2, "reference": "r", "images": [entry]}, SCHEMA)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_runs_are_the_blocks_of_the_region(seed):
+    region = np.random.default_rng(seed).random((7, 9)) < 0.5
+    drawn = np.zeros_like(region)
+    for row, first, last in block_runs(region):
+        assert not drawn[row, first : last + 1].any() and not drawn[row, max(first - 1, 0)]
+        drawn[row, first : last + 1] = True
+    assert np.array_equal(drawn, region)
 
 
 def test_json_follows_its_schema():
@@ -44,7 +101,7 @@ def test_json_follows_its_schema():
     assert [image.get("verdict") for image in result["images"]] == [
         ["original"],
         ["blur"],
-        ["jpeg", "contrast"],
+        ["contrast", "jpeg"],
         None,
     ]
     assert result["images"][0]["psnr"] is None and result["images"][3]["error"].startswith("bad.png: ")
@@ -59,31 +116,104 @@ def test_the_schema_refuses_what_is_not_a_diagnosis():
         ("confidence", 1.2),
         ("psnr", "inf"),
         ("extra", 1),
+        ("is_copy", "yes"),
+        ("faults", [{"kinds": ["blur"]}]),
+        ("faults", [{**entry["faults"][0], "blocks": [[0, 1]]}]),
     ]:
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({"schema": 1, "reference": "r", "images": [{**entry, key: value}]}, SCHEMA)
+            jsonschema.validate({"schema": 2, "reference": "r", "images": [{**entry, key: value}]}, SCHEMA)
 
 
 def test_json_without_images_is_an_object_too():
     out = io.StringIO()
     Json(out, "a\udcff.png").close()
-    assert json.loads(out.getvalue()) == {"schema": 1, "reference": "a\udcff.png", "images": []}
+    assert json.loads(out.getvalue()) == {"schema": 2, "reference": "a\udcff.png", "images": []}
 
 
 def test_csv_reads_back():
     lines = list(csv.DictReader(io.StringIO(filled(Csv(io.StringIO()), ("original",), ("jpeg", "contrast")))))
-    assert [line["verdict"] for line in lines] == ["original", "jpeg+contrast", ""]
+    assert [line["verdict"] for line in lines] == ["original", "contrast+jpeg", ""]
     assert math.isinf(float(lines[0]["psnr"])) and lines[2]["error"] == "bad.png: truncated; copy it again"
     assert abs(sum(float(lines[1][f"share_{label}"]) for label in LABELS) - 1) < 1e-4
     severe = [kind for kind in KINDS if lines[1][f"severity_{kind}"]]
     assert set(severe) == {"jpeg", "contrast"}
+    assert [line["n_faults"] for line in lines] == ["0", "1", ""]
+
+
+def test_the_first_columns_of_csv_are_those_of_version_0_1():
+    shares, severities = [f"share_{label}" for label in LABELS], [f"severity_{kind}" for kind in KINDS]
+    first = ["file", "verdict", "confidence", *shares, *severities, "mse", "psnr", "ssim", "error"]
+    assert list(Csv.COLUMNS)[: len(first)] == first
+
+
+def test_csv_has_all_faults_on_one_line():
+    rows = Csv(io.StringIO())
+    rows.add(blur_over_jpeg(without_manifold(128, 128)))
+    (line,) = csv.DictReader(io.StringIO(rows.out.getvalue()))
+    whole, part = line["faults"].split("; ")
+    assert whole.startswith("jpeg jpeg.quality=12 area=1 box=0:0:128:128 ")
+    assert part.startswith("blur blur.sigma=2.1 ") and part.endswith(" confidence=0.9100")
+    assert line["is_copy"] == "yes" and line["sentence"].startswith("JPEG compression, quality about 12,")
+
+
+@pytest.mark.parametrize("name", ["=1+2.png", "+a.png", "-a.png", "@a.png", "\ta.png", "\ra.png"])
+def test_no_cell_of_csv_begins_a_formula(name):
+    rows = Csv(io.StringIO())
+    rows.add(diagnosis(manifold(64, 64), ("blur",), file=name))
+    rows.add_failure(name, f"{name}: truncated")
+    judged, failed = csv.DictReader(io.StringIO(rows.out.getvalue()))
+    for cell in (judged["file"], failed["file"], failed["error"]):
+        assert cell.startswith("'" + printable(name))
 
 
 def test_the_table_has_aligned_columns():
     text = filled(Table(io.StringIO(), ["0.png", "a-longer-name.png"]), ("original",), ("gaussian_noise", "jpeg"))
     lines = text.splitlines()
     assert len(lines) == 3 and len({len(line) for line in lines}) == 1
-    assert "gaussian_noise + jpeg" in lines[2] and "93 %" in lines[2]
+    assert "gaussian_noise+jpeg" in lines[2] and "93%" in lines[2] and "sigma 8, quality 12" in lines[2]
+
+
+def table_of(results):
+    rows = Table(io.StringIO(), [result.file for result in results])
+    for result in results:
+        rows.add(result)
+    return rows.out.getvalue().splitlines()
+
+
+def test_the_table_has_an_indented_line_for_each_further_fault():
+    head, first, second = table_of([blur_over_jpeg(without_manifold(128, 128))])
+    for column, texts in {
+        "VERDICT": ("jpeg", "blur"),
+        "WHERE": ("whole picture", "lower left 14%"),
+        "ESTIMATE": ("quality 12", "2.1 px"),
+    }.items():
+        at = head.index(column)
+        assert first[at:].startswith(texts[0] + " ") and second[at:].startswith(texts[1] + " ")
+    assert second.startswith(" " * len("blur over jpeg.png")) and second.endswith(" 91%       200")
+
+
+def test_the_table_fits_into_120_columns_whatever_the_folder():
+    of = without_manifold(126, 190)
+    results = [scene(of) for scene in SCENES]
+    for result in results:
+        result.file = f"a/folder/with-a-long-name-that-all-of-the-files-share/{result.file}"
+    lines = table_of(results)
+    assert max(len(line) for line in lines) <= 120 and lines[1].startswith("pristine.png ")
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_a_name_that_is_too_long_for_the_table_is_shortened_in_its_middle():
+    result = blur_over_jpeg(without_manifold(128, 128))
+    result.file = "a" * 30 + "b" * 30 + "-copy.png"
+    head, first, second = table_of([result])
+    name = first.split()[0]
+    assert name.startswith("aaaa") and "..." in name and name.endswith("b-copy.png")
+    assert max(len(head), len(first), len(second)) <= 120
+
+
+def test_the_table_says_what_is_not_a_copy():
+    of = without_manifold(128, 128)
+    assert " not a copy " in "\n".join(table_of([scene(of) for scene in SCENES]))
 
 
 def test_names_are_printed_on_one_line_without_control_characters():
@@ -134,11 +264,11 @@ def test_without_cache_nothing_is_kept(quick):
 
 def test_a_damaged_cache_is_replaced_and_an_unwritable_one_ignored(quick, monkeypatch, tmp_path):
     run("diagnose", "ref.png", "ref.png")
-    (kept,) = cache.folder().iterdir()
-    whole = kept.read_bytes()
-    kept.write_bytes(whole[:-3])
+    (model_file,) = cache.folder().iterdir()
+    whole = model_file.read_bytes()
+    model_file.write_bytes(whole[:-3])
     assert run("diagnose", "ref.png", "ref.png") == 0
-    assert kept.read_bytes() == whole and quick.fits == 2
+    assert model_file.read_bytes() == whole and quick.fits == 2
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "ref.png"))
     assert run("diagnose", "ref.png", "ref.png") == 0
 

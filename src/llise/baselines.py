@@ -122,10 +122,12 @@ class KernelLLE(LLE):
         As in :class:`LLE`.
     kernel, gamma, degree, coef0
         As in :class:`KernelLLISE`, between whole images scaled to [0, 1]; ``gamma=None`` is 1/(h*w).
-    n_neighbors, image_shape, ridge
+    n_neighbors, image_shape
         As in :class:`LLE`.
     data_range : float, optional
         As in :class:`LLISE`.
+    ridge : float, default 1e-3
+        As in :class:`LLE`.
 
     Examples
     --------

@@ -262,6 +262,14 @@ class Blocks:
         1 / data_range.
     luminance : array (b, n), optional
         The additional luminance coordinate (eq. 5).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.blocks import prepare
+    >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0]]], np.uint8), 255.0, centre=True)
+    >>> blocks.values.dtype, blocks.sums
+    (dtype('float32'), array([[2., 4.]]))
     """
 
     values: Array

@@ -260,7 +260,7 @@ def make(
     image = check_image(image)
     target = image if reference is None else check_image(reference, "reference")
     if target.shape != image.shape:
-        raise ValueError(f"image is {image.shape} and reference is {target.shape}; both must have one size")
+        raise ValueError(f"image is {image.shape} and reference is {target.shape}; both must have the same size")
     distortion = registry.get(kind)
     directions = _directions(distortion, direction)
     if not (np.isfinite(mse) and mse >= 0):

@@ -38,6 +38,16 @@ class Embedding:
         Of the constraints.
     history : numpy.ndarray (b, steps, 2)
         Objective and stationarity (exact) or violation (ADMM) by step, NaN after a block's last step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.embedding import exact_embedding
+    >>> neighbors = np.array([[[1, 4], [0, 2], [1, 3], [2, 4], [3, 0]]])
+    >>> start = np.random.default_rng(0).standard_normal((1, 5, 2))
+    >>> embedding = exact_embedding(np.full((1, 5, 2), 0.5), neighbors, 0.01, start)
+    >>> embedding.coordinates.shape, bool(embedding.violation[0] < 1e-8)
+    ((1, 5, 2), True)
     """
 
     coordinates: Array

@@ -35,6 +35,16 @@ class GramStatistics:
         Row means of the normalised kernel.
     grand : array (b,)
         Mean of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.blocks import prepare
+    >>> from llise.gram import Kernel, training_gram
+    >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0]]]), 4.0, centre=False)
+    >>> gram, statistics = training_gram(blocks, Kernel("rbf", gamma=1.0))
+    >>> statistics.norms
+    array([[1., 1.]])
     """
 
     norms: Array

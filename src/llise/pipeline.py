@@ -50,6 +50,14 @@ class Settings:
         Of the random starts of the paper's iterations.
     history : int, default 0
         Steps of the embedding that are recorded.
+
+    Examples
+    --------
+    >>> from llise.gram import Kernel
+    >>> from llise.pipeline import Settings
+    >>> settings = Settings(Kernel("linear"), 10, 4, "affine", 1e-3, 0.0, 255.0, 64, None, 0)
+    >>> settings.needs_semidefinite
+    False
     """
 
     kernel: Kernel
@@ -91,6 +99,15 @@ class Fitted:
         Sum of the weights' objective over the images.
     objective, stationarity, n_iter, violation, history : numpy.ndarray
         As in :class:`~llise.embedding.Embedding`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise import LLISE
+    >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 16), dtype=np.uint8)
+    >>> fitted = LLISE(2, n_neighbors=3).fit(images).blocks_
+    >>> fitted.coordinates.shape, fitted[:1].weights.shape
+    ((2, 8, 2), (1, 8, 3))
     """
 
     coordinates: Array

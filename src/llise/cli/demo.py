@@ -40,7 +40,7 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
         copies = datasets.test_set(beyond_reach="stop", random_state=seed)
         manifest = json.loads(datasets.write(copies, out / "images").read_text())
         names = [out / "images" / entry["file"] for entry in manifest["images"]]
-        diagnoser = fitted_diagnoser(copies.reference, None, seed, quiet)
+        diagnoser = fitted_diagnoser(copies.reference, seed, quiet)
         reference = out / "images" / manifest["reference"]
         status = judge_files(diagnoser, str(reference), names, "table", out / "report.html", quiet)
     click.echo(f"\nReport: {out / 'report.html'}")

@@ -16,7 +16,6 @@ from llise.cli.options import (
     examples,
     jobs_option,
     quiet_option,
-    samples_option,
     scheduler_option,
     seed_option,
 )
@@ -43,21 +42,25 @@ if TYPE_CHECKING:
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @click.option("--html", type=FILE, help="Write an HTML report to this file.")
 @click.option("--model", type=FILE, help="Use this model, made by llise fit from the same reference.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of fitted models.")
-@samples_option
+@click.option(
+    "--manifold/--no-manifold",
+    default=None,
+    help="Learn the manifold of the reference for the report's map and neighbours, or do without.  [default: with --html]",
+)
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of learned manifolds.")
 @jobs_option
 @scheduler_option
 @seed_option
 @quiet_option
 def diagnose(
     reference: Path, images: tuple[Path, ...], as_json: bool, as_csv: bool, html: Path | None,
-    model: Path | None, no_cache: bool, samples: int | None, jobs: int, scheduler: str | None, seed: int, quiet: bool,
+    model: Path | None, manifold: bool | None, no_cache: bool, jobs: int, scheduler: str | None, seed: int, quiet: bool,
 ) -> int:  # fmt: skip
     """Say what is wrong with copies of an image.
 
-    Each IMAGE is a copy of REFERENCE and has the same size. A folder stands for all images in it. The first
-    run on a reference learns its manifold and caches it, so that later runs answer at once. An image that
-    cannot be read is reported and skipped; the exit status is then 1.
+    Each IMAGE is a copy of REFERENCE and has the same size. A folder stands for all images in it. An image that
+    cannot be read is reported and skipped; the exit status is then 1. A report also shows where the copies lie in
+    the manifold of the reference, which is learned once per reference and then cached.
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")
@@ -73,8 +76,12 @@ def diagnose(
         check_reference(pixels, name=str(reference))
         if model:
             diagnoser = _load(model, pixels, reference)
+        elif manifold or (manifold is None and html):
+            diagnoser = fitted_diagnoser(pixels, seed, quiet, cached=not no_cache)
         else:
-            diagnoser = fitted_diagnoser(pixels, samples, seed, quiet, cached=not no_cache)
+            from llise.diagnosis import Diagnoser
+
+            diagnoser = Diagnoser(pixels)
         form = "json" if as_json else "csv" if as_csv else "table"
         return judge_files(diagnoser, str(reference), images, form, html, quiet)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,10 @@ from llise.cli.options import (
     examples,
     jobs_option,
     quiet_option,
-    samples_option,
     scheduler_option,
     seed_option,
 )
-from llise.cli.running import check_output, note, progress, session
+from llise.cli.running import check_output, note, session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,18 +26,16 @@ if TYPE_CHECKING:
 @click.command(epilog=examples("llise fit original.png -o original.llise"))
 @click.argument("reference", type=FILE)
 @click.option("-o", "--out", type=FILE, required=True, help="The model file to write.")
-@samples_option
 @jobs_option
 @scheduler_option
 @seed_option
 @quiet_option
-def fit(
-    reference: Path, out: Path, samples: int | None, jobs: int, scheduler: str | None, seed: int, quiet: bool
-) -> None:
+def fit(reference: Path, out: Path, jobs: int, scheduler: str | None, seed: int, quiet: bool) -> None:
     """Learn the manifold of an image and save it.
 
-    REFERENCE is the pristine image. llise diagnose --model reads the file instead of the cache, for example on
-    another machine.
+    REFERENCE is the pristine image. Verdicts need no manifold; it adds the nearest training images of each block
+    and the map of whole images to the report. llise diagnose --model reads the file instead of the cache, for
+    example on another machine.
     """
     with session(quiet, jobs, scheduler):
         from llise.images import check_reference, read_image
@@ -48,21 +44,17 @@ def fit(
         check_output(out, reference)
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
-        models.save(fitted_diagnoser(pixels, samples, seed, quiet, cached=False), out)
+        models.save(fitted_diagnoser(pixels, seed, quiet, cached=False), out)
     click.echo(f"{out}: model of {reference}, {out.stat().st_size / 1e6:.1f} MB")
 
 
-def fitted_diagnoser(
-    reference: np.ndarray, samples: int | None, seed: int, quiet: bool, cached: bool = True
-) -> Diagnoser:
-    """Fit a diagnoser, or take it from the cache.
+def fitted_diagnoser(reference: np.ndarray, seed: int, quiet: bool, cached: bool = True) -> Diagnoser:
+    """Learn the manifold of a reference, or take it from the cache.
 
     Parameters
     ----------
     reference : ndarray of uint8, shape (h, w)
         The reference.
-    samples : int or None
-        Number of random copies to learn from; None for the diagnoser's default.
     seed : int
         Seed for all random numbers.
     quiet : bool
@@ -73,23 +65,21 @@ def fitted_diagnoser(
     Returns
     -------
     Diagnoser
-        Fitted to this reference.
+        With the manifold of this reference.
 
     Examples
     --------
-    >>> fitted_diagnoser(reference, None, seed=0, quiet=True)  # doctest: +SKIP
+    >>> fitted_diagnoser(reference, seed=0, quiet=True)  # doctest: +SKIP
     """
     from llise.diagnosis import Diagnoser
     from llise.storage import cache
 
     settings: dict[str, Any] = {"random_state": seed}
-    if samples is not None:
-        settings["n_samples"] = samples
     model = cache.lookup(reference, settings) if cached else None
     if model is not None:
         return model
     note(f"learning the manifold of the reference{' (done once per reference, then cached)' if cached else ''}", quiet)
-    diagnoser = Diagnoser(reference, **settings).fit(partial(progress, what="learning", quiet=quiet))
+    diagnoser = Diagnoser(reference, **settings).fit()
     if cached:
         cache.keep(diagnoser, reference, settings)
     return diagnoser

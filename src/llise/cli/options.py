@@ -50,10 +50,4 @@ jobs_option = click.option(
     help="Number of processor cores to use; -1 for all.",
     callback=_not_zero,
 )
-samples_option = click.option(
-    "--samples",
-    type=click.IntRange(42),
-    show_default="1650",
-    help="Number of random copies to learn from; more copies are slower and give better answers.",
-)
 scheduler_option = click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster at this address.")

@@ -1,5 +1,9 @@
-"""What is wrong with a degraded copy of a reference, where, and how strongly."""
+"""What is wrong with a degraded copy of a reference, where, and how strongly.
 
-from llise.diagnosis.diagnoser import Diagnoser, Diagnosis, diagnose
+where it differs -> tiles judged -> regions -> name each region -> estimate -> report
+"""
 
-__all__ = ["Diagnoser", "Diagnosis", "diagnose"]
+from llise.diagnosis.diagnoser import Diagnoser, diagnose
+from llise.diagnosis.result import Diagnosis, Fault, Interval
+
+__all__ = ["Diagnoser", "Diagnosis", "Fault", "Interval", "diagnose"]

@@ -8,6 +8,7 @@ regions that are found later.  :mod:`llise.diagnosis.window_features` turns the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -51,9 +52,12 @@ _DIRECTION = np.where(_ROW > 2 * _COLUMN, 0, np.where(_COLUMN > 2 * _ROW, 1, 2))
 N_BANDS = 4
 
 
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """Names of the sums, in order."""
-    return [name for name, _ in _layout()]
+    picture = np.zeros((BLOCK, BLOCK), np.uint8)
+    parts = _Strip(picture, picture, slice(0, BLOCK)).named()
+    return tuple(f"{name} {i}" if part.shape[1] > 1 else name for name, part in parts for i in range(part.shape[1]))
 
 
 def measure(reference: np.ndarray, copy: np.ndarray, strip_rows: int = 32) -> np.ndarray:
@@ -72,14 +76,6 @@ def measure(reference: np.ndarray, copy: np.ndarray, strip_rows: int = 32) -> np
         strip = _Strip(reference[first:last], copy[first:last], inner)
         np.concatenate(list(strip.sums()), axis=-1, out=out[top:bottom].reshape(-1, out.shape[-1]))
     return out
-
-
-def _layout() -> list[tuple[str, int]]:
-    tiny = np.arange(64 * 64, dtype=np.int64).reshape(64, 64) * 7919 % 256
-    strip = _Strip(tiny.astype(np.uint8), tiny.astype(np.uint8), slice(0, 64))
-    return [
-        (f"{name} {i}" if part.shape[1] > 1 else name, 1) for name, part in strip.named() for i in range(part.shape[1])
-    ]
 
 
 class _Strip:

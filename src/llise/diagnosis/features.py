@@ -76,6 +76,12 @@ def feature_names() -> list[str]:
     return list(_Features(np.ones((1, len(block_sums.names()))), np.ones((1, 3))).measured())
 
 
+def curve_misfit(sums: np.ndarray) -> np.ndarray:
+    """Squared distance (n,) of the block means of regions from the best curve of grey values."""
+    group = np.asarray(sums, np.float64)[:, _places()["mean product"]]
+    return _fit(_symmetric(group, len(MEAN_FUNCTIONS)), list(range(4)), np.array([1e-3, 1e-3, 1e-2, 1e-2]))[1]
+
+
 class _Features:
     def __init__(self, sums: np.ndarray, greys: np.ndarray) -> None:
         self.sums = sums
@@ -242,7 +248,7 @@ class _Features:
                 out[f"gain {key}"] = np.log(np.clip((both + per) / (own + per), 0.02, 4))
                 out[f"power {key}"] = np.log((copy + per) / (own + per))
                 out[f"free {key}"] = np.log(np.maximum(copy - both**2 / (own + 0.1), 0) / per + 0.5)
-            whole = sum(self.group(f"band {band} {d}") for d in range(3)).T
+            whole = np.sum([self.group(f"band {band} {d}") for d in range(3)], axis=0).T
             out[f"free band {band}"] = np.log(np.maximum(whole[2] - whole[1] ** 2 / (whole[0] + 0.1), 0) / per + 0.5)
             for amplitude in range(len(AMPLITUDE_BOUNDS) + 1):
                 own, both, copy, count, zeros = self.group(f"amplitude {band} {amplitude}").T

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import ndimage
 
-from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.copies import SETS
+from llise.diagnosis.features import curve_misfit
 
 Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Probabilities (n, n_sets) of regions from their sums (n, n_sums) and those of the area around them (n_sums,)."""
@@ -22,20 +22,34 @@ Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]
 GAPS = (1, 2, 3, 5, 8)
 """Distances in blocks that are bridged between changed blocks; a larger one is taken while small islands remain."""
 
+SMALL_ISLAND = 4
+"""Islands of fewer changed blocks are small."""
+
+MOST_IN_ISLANDS = 0.05
+"""Share of the changed blocks that may lie in small islands."""
+
+NEAR = 4
+"""Distance in blocks at which a small island belongs to a larger area."""
+
 LEAST_PART = 8
 """Fewest blocks of a part that is told apart inside an area."""
+
+CURVES_DIFFER = 120.0
+"""Parts follow two curves where one curve for both leaves so much more than two, against a block's typical misfit."""
+
+SURE_OF_PART = 0.4
+"""Least probability of the kinds of a part that is told apart from the rest of its area."""
+
+SURE_OF_DIFFERENCE = 0.1
+"""Largest probability that such a part has the kinds of the rest."""
 
 MOST_TILES = 1600
 """Most tiles of one size that are judged in an area; larger areas are sampled more coarsely."""
 
+POINT_KINDS = frozenset(("contrast", "luminance"))
+"""Kinds that change each grey value by itself."""
+
 ALL_AROUND = np.ones((3, 3), bool)
-
-
-def by_block(values: np.ndarray) -> np.ndarray:
-    """Pixels of each block (rows, cols, 64); the last row and column are repeated where the picture ends early."""
-    rows, cols = (-(-n // BLOCK) for n in values.shape)
-    padded = np.pad(values, [(0, rows * BLOCK - values.shape[0]), (0, cols * BLOCK - values.shape[1])], mode="edge")
-    return padded.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, BLOCK * BLOCK)
 
 
 def disc(radius: int) -> np.ndarray:
@@ -47,20 +61,37 @@ def disc(radius: int) -> np.ndarray:
 def connected_areas(changed: np.ndarray) -> list[np.ndarray]:
     """Group changed blocks into areas, with the unchanged blocks between them.
 
-    Impulses and flat parts leave blocks unchanged, so gaps are bridged: narrow ones first, wider ones while there
-    still are islands of few blocks.
+    Impulses and flat parts leave blocks unchanged, so gaps are bridged: narrow ones first, wider ones while more than
+    a few of the changed blocks lie in small islands.  Islands beside a larger area belong to it.
     """
     for gap in GAPS:
         labels, count = ndimage.label(ndimage.binary_dilation(changed, disc(gap)), ALL_AROUND)
         sizes = np.bincount(labels[changed], minlength=count + 1)[1:]
-        if count <= 1 or sizes.min() >= 4 or gap == GAPS[-1]:
+        if sizes[sizes < SMALL_ISLAND].sum() <= MOST_IN_ISLANDS * sizes.sum():
             break
-    pad = 2 * gap + 1
-    areas = []
-    for number in range(1, count + 1):
-        own = changed & (labels == number)
-        areas.append(ndimage.binary_closing(np.pad(own, pad), disc(2 * gap))[pad:-pad, pad:-pad] | own)
-    return areas
+    labels = _with_islands(np.where(changed, labels, 0), sizes)
+    return [_closed(changed & (labels == number), 2 * gap) for number in np.unique(labels[changed])]
+
+
+def _with_islands(labels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Give small islands the number of a larger area within :data:`NEAR` blocks."""
+    large = np.isin(labels, np.flatnonzero(sizes >= SMALL_ISLAND) + 1)
+    if not large.any() or large.sum() == np.count_nonzero(labels):
+        return labels
+    distance, (rows, cols) = ndimage.distance_transform_edt(~large, return_indices=True)
+    near = (labels > 0) & ~large & (distance <= NEAR)
+    return np.where(near, labels[rows, cols], labels)
+
+
+def _closed(mask: np.ndarray, radius: int) -> np.ndarray:
+    """The mask with gaps narrower than twice the radius filled, as far as the picture's border."""
+    rows, cols = (np.flatnonzero(mask.any(axis)) for axis in (1, 0))
+    box = slice(rows[0], rows[-1] + 1), slice(cols[0], cols[-1] + 1)
+    padded = np.pad(mask[box], radius + 1)
+    closed = ndimage.binary_closing(padded, disc(radius))[radius + 1 : -radius - 1, radius + 1 : -radius - 1]
+    out = mask.copy()
+    out[box] |= ndimage.binary_fill_holes(closed) if radius > 2 else closed
+    return out
 
 
 def split(sums: np.ndarray, area: np.ndarray, judge: Judge) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -72,8 +103,11 @@ class _Split:
     def __init__(self, sums: np.ndarray, area: np.ndarray, judge: Judge) -> None:
         rows, cols = (np.flatnonzero(area.any(axis)) for axis in (1, 0))
         self.box = slice(rows[0], rows[-1] + 1), slice(cols[0], cols[-1] + 1)
-        self.shape = area.shape
-        self.sums, self.area, self.judge = sums[self.box], area[self.box], judge
+        self.whole = area
+        # Blocks on the rim may be faulty only in part; they are not judged where there are enough others.
+        core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
+        self.core = core if core.sum() >= max(LEAST_PART, 0.3 * area.sum()) else area
+        self.sums, self.area, self.judge = sums[self.box], self.core[self.box], judge
         self.context = self.total(self.area)
 
     def total(self, mask: np.ndarray) -> np.ndarray:
@@ -86,14 +120,16 @@ class _Split:
         whole = self.name(self.area)
         labels = self._divide(int(whole.argmax())) if self.area.sum() >= 3 * LEAST_PART else None
         if labels is None:
-            return [(self._full(self.area), whole)]
+            return [(self.whole, whole)]
         masks = [(labels == code) & self.area for code in np.unique(labels[self.area])]
-        return [(self._full(mask), self.name(mask)) for mask in masks]
+        return [(self._with_rim(mask), self.name(mask)) for mask in masks]
 
-    def _full(self, mask: np.ndarray) -> np.ndarray:
-        full = np.zeros(self.shape, bool)
+    def _with_rim(self, mask: np.ndarray) -> np.ndarray:
+        """A part with those blocks of the rim whose nearest judged block belongs to it."""
+        full = np.zeros(self.whole.shape, bool)
         full[self.box] = mask
-        return full
+        rows, cols = ndimage.distance_transform_edt(~self.core, return_distances=False, return_indices=True)
+        return full[rows, cols] & self.whole
 
     def _divide(self, main: int) -> np.ndarray | None:
         """Codes of the parts (rows, cols), or None where the area is of one kind."""
@@ -108,7 +144,7 @@ class _Split:
         candidates = list(dict.fromkeys([*candidates, main]))
         for _ in range(4):
             labels = self._label(evidence, candidates, least)
-            kept = self._confirmed(labels)
+            kept = self._confirmed(labels, main)
             if kept == set(candidates):
                 break
             candidates = sorted(kept)
@@ -144,19 +180,27 @@ class _Split:
         labels = np.array(candidates)[np.argmax(scores, axis=0)]
         return _without_islands(labels, self.area, least)
 
-    def _confirmed(self, labels: np.ndarray) -> set[int]:
+    def _confirmed(self, labels: np.ndarray, main: int) -> set[int]:
         """Candidates whose own part, judged as a whole, is surely of these kinds."""
-        kept = set()
+        kept: set[int] = set()
         present = [int(code) for code in np.unique(labels[self.area])]
         largest = max(present, key=lambda code: np.count_nonzero((labels == code) & self.area))
+        if len(present) > 1 and self._one_curve([(labels == code) & self.area for code in present], present):
+            return {main}
         for code in present:
             found = self.name((labels == code) & self.area)
-            best = int(found.argmax())
-            if best == code and (code == largest or found[code] > 0.6):
+            if code == largest or (found.max() > SURE_OF_PART and found[largest] < SURE_OF_DIFFERENCE):
                 kept.add(code)
-            elif code == largest:
-                kept.add(best)
         return kept
+
+    def _one_curve(self, masks: list[np.ndarray], codes: list[int]) -> bool:
+        """Whether parts that differ only in contrast and luminance follow one curve of grey values all the same."""
+        others = {frozenset(SETS[code]) - POINT_KINDS for code in codes}
+        if len(others) > 1:
+            return False
+        left = curve_misfit(np.stack([self.total(mask) for mask in (*masks, self.area)]))
+        apart, together = left[:-1].sum(), left[-1]
+        return bool(together - apart <= CURVES_DIFFER * (apart / self.area.sum() + 0.1))
 
 
 def _without_islands(labels: np.ndarray, area: np.ndarray, least: float) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -40,6 +40,11 @@ class Samples:
     sizes: np.ndarray
     errors: np.ndarray
     parts: np.ndarray
+
+    @classmethod
+    def joined(cls, samples: list[Samples]) -> Samples:
+        """Return several sets of samples as one."""
+        return cls(*(np.concatenate([getattr(part, name.name) for part in samples]) for name in fields(cls)))
 
 
 def greys(reference: np.ndarray) -> tuple[float, float, float]:

@@ -21,9 +21,20 @@ Array = Any
 
 
 def semidefinite_eigen(K: Array) -> tuple[Array, Array, Array]:
-    """Eigenvalues (k, problems) and vectors (k, k, problems) of K (problems, k, k), in another order of problems.
+    """Decompose positive semidefinite matrices; problems of low and of high rank are worked on separately.
 
-    Problems of low and of high rank are worked on separately; the vectors of zero eigenvalues are zeros.
+    Parameters
+    ----------
+    K : array (problems, k, k)
+
+    Returns
+    -------
+    values : array (k, problems)
+        Eigenvalues, with the problems in another order.
+    vectors : array (k, k, problems)
+        Eigenvectors along the second axis; those of zero eigenvalues are zeros.
+    order : array (problems,) of int
+        Which problem each place holds.
     """
     xp = namespace(K)
     k = K.shape[-1]
@@ -120,11 +131,22 @@ def nearest_semidefinite(gram: Array) -> Array:
 
 
 def jacobi(K: Array) -> tuple[Array, Array]:
-    """Eigenvalues (problems, k) and eigenvectors (problems, k, k) by Jacobi rotations, k/2 disjoint pairs at a time.
+    """Decompose symmetric matrices by Jacobi rotations, k/2 disjoint pairs at a time.
 
     Most problems converge in a few sweeps and some take twice as many, so those that have converged are put aside
     whenever they are the majority.  Two-sided: slower than ``_one_sided_jacobi``, but K may be indefinite and the
     basis is complete.
+
+    Parameters
+    ----------
+    K : array (problems, k, k)
+
+    Returns
+    -------
+    values : array (problems, k)
+        Eigenvalues, in no particular order.
+    vectors : array (problems, k, k)
+        Eigenvectors in the columns.
     """
     xp = namespace(K)
     k = K.shape[-1]

@@ -16,25 +16,60 @@ Array = Any
 
 
 def norm(U: Array) -> Array:
-    """Frobenius norms (b,) of matrices (b, n, p)."""
+    """Compute the Frobenius norms of matrices.
+
+    Parameters
+    ----------
+    U : array (b, n, p)
+
+    Returns
+    -------
+    array (b,)
+    """
     xp = namespace(U)
     return xp.sqrt(xp.sum(U * U, axis=(-2, -1)))
 
 
 def inner(U: Array, V: Array) -> Array:
-    """tr(U'V) (b,) of matrices (b, n, p)."""
+    """Compute the inner products tr(U'V) of matrices.
+
+    Parameters
+    ----------
+    U, V : array (b, n, p)
+
+    Returns
+    -------
+    array (b,)
+    """
     return namespace(U).sum(U * V, axis=(-2, -1))
 
 
 def expand(v: Array) -> Array:
-    """Numbers (b,) with two more axes, so that they multiply matrices (b, n, p)."""
+    """Give numbers two more axes, so that they multiply matrices (b, n, p).
+
+    Parameters
+    ----------
+    v : array (b,)
+
+    Returns
+    -------
+    array (b, 1, 1)
+    """
     return v[:, None, None]
 
 
 def orthonormalise(Y: Array) -> Array:
-    """Columns centred, orthogonal and of squared length n (eq. 31).
+    """Make columns centred, orthogonal and of squared length n (eq. 31).
 
     Where no columns are nearly dependent, Cholesky factors are accurate enough.
+
+    Parameters
+    ----------
+    Y : array (b, n, p)
+
+    Returns
+    -------
+    array (b, n, p)
     """
     xp = namespace(Y)
     n = Y.shape[-2]
@@ -68,7 +103,17 @@ def _gram_schmidt(Y: Array) -> Array:
 
 
 def retract(Y: Array) -> Array:
-    """The same by two Cholesky factors of Y'Y, for a Y that is well conditioned, as a point plus a tangent is."""
+    """Do the same as :func:`orthonormalise` by two Cholesky factors of Y'Y.
+
+    Parameters
+    ----------
+    Y : array (b, n, p)
+        Well conditioned, as a point plus a tangent is.
+
+    Returns
+    -------
+    array (b, n, p)
+    """
     xp = namespace(Y)
     n = Y.shape[-2]
     Y = Y - xp.mean(Y, axis=-2)[:, None, :]
@@ -103,7 +148,16 @@ def _centred(y: Array) -> Array:
 
 
 def violation(Y: Array) -> Array:
-    """max of |mean of Y| and |Y'Y / n - I|, for each block (eq. 31)."""
+    """Measure how far the constraints are violated: max of |mean of Y| and |Y'Y / n - I| (eq. 31).
+
+    Parameters
+    ----------
+    Y : array (b, n, p)
+
+    Returns
+    -------
+    array (b,)
+    """
     xp = namespace(Y)
     n, p = Y.shape[-2:]
     eye = xp.eye(p, dtype=Y.dtype, device=device_of(Y))

@@ -18,7 +18,18 @@ AT_ONCE = 4  # step lengths that a line search tries at once
 
 
 def preconditioner(S: Array, d: Array) -> Array:
-    """Inverse of A' diag(d) A + (damping I + stiffness 11'/n) times its mean diagonal (eq. 33)."""
+    """Invert A' diag(d) A + (damping I + stiffness 11'/n) times its mean diagonal (eq. 33).
+
+    Parameters
+    ----------
+    S : array (b, n, n)
+        Weights; A = I - S.
+    d : array (b, n, 1)
+
+    Returns
+    -------
+    array (b, n, n)
+    """
     xp = namespace(S)
     n = S.shape[-1]
     eye = xp.eye(n, dtype=S.dtype, device=device_of(S))
@@ -31,7 +42,22 @@ def preconditioner(S: Array, d: Array) -> Array:
 
 
 def spectral_start(S: Array, Y: Array, rounds: int) -> Array:
-    """The p lowest eigenvectors of A'A among centred vectors, by inverse subspace iteration from Y (eq. 32)."""
+    """Find the p lowest eigenvectors of A'A among centred vectors, by inverse subspace iteration (eq. 32).
+
+    Parameters
+    ----------
+    S : array (b, n, n)
+        Weights; A = I - S.
+    Y : array (b, n, p)
+        Start.
+    rounds : int
+        Most iterations.
+
+    Returns
+    -------
+    array (b, n, p)
+        Satisfies the constraints.
+    """
     xp = namespace(S)
     n, p = Y.shape[-2:]
     inverse = preconditioner(S, xp.ones_like(S[..., :1]))
@@ -58,7 +84,26 @@ def _tangent_inverse(inverse: Array, tangent: Tangent) -> Array:
 
 
 def newton_step(hessian: Hessian, R: Array, inverse: Array, forcing: Array) -> tuple[Array, np.ndarray]:
-    """Truncated conjugate gradients on Hess[U] = -grad in the tangent space (eq. 35), and Hessian products."""
+    """Solve Hess[U] = -grad in the tangent space by truncated conjugate gradients (eq. 35).
+
+    Parameters
+    ----------
+    hessian : Hessian
+        At the current points.
+    R : array (b, n, p)
+        Riemannian gradient.
+    inverse : array (b, n, n)
+        Preconditioner.
+    forcing : array (b,)
+        Residual, relative to R, at which a block is done.
+
+    Returns
+    -------
+    U : array (b, n, p)
+        The step.
+    products : numpy.ndarray (b,)
+        Number of Hessian products.
+    """
     xp = namespace(R)
     n, p = R.shape[-2:]
     tangent = hessian.tangent
@@ -91,9 +136,25 @@ def newton_step(hessian: Hessian, R: Array, inverse: Array, forcing: Array) -> t
 
 
 def line_search(at: Points, U: Array, R: Array) -> tuple[Points, np.ndarray]:
-    """Backtracking along U; a block that finds no decrease stays, and the second result is False for it.
+    """Go along U as far as the objective decreases.
 
     Most blocks take the whole step.  The others try halvings of it, ``AT_ONCE`` at a time.
+
+    Parameters
+    ----------
+    at : Points
+        The current points.
+    U : array (b, n, p)
+        The step.
+    R : array (b, n, p)
+        Riemannian gradient.
+
+    Returns
+    -------
+    points : Points
+        The new points.
+    moved : numpy.ndarray (b,) of bool
+        False for a block that finds no decrease and stays.
     """
     xp = namespace(U)
     n, p = U.shape[-2:]

@@ -19,19 +19,44 @@ Array = Any
 
 @dataclass
 class Points:
-    """The points Y of the blocks that are worked on, with the terms of the objective there (eq. 25-26)."""
+    """The points Y of the blocks that are worked on, with the terms of the objective there (eq. 25-26).
+
+    Attributes
+    ----------
+    S : array (b, n, n)
+        Weights; A = I - S.
+    Y : array (b, n, p)
+        Coordinates.
+    c : float
+        Constant of the SSIM distance.
+    SY, AY : array (b, n, p)
+    alpha, beta : array (b, n, 1)
+        Numerator and denominator of each image's term.
+    value : array (b,)
+        Objective.
+    """
 
     S: Array
     Y: Array
     c: float
     SY: Array = None
     AY: Array = None
-    alpha: Array = None  # (b, n, 1)
+    alpha: Array = None
     beta: Array = None
-    value: Array = None  # (b,)
+    value: Array = None
 
     def move(self, Y: Array) -> Points:
-        """The same problem at another point, or each block at several points that follow each other in Y."""
+        """Return the same problem at other points.
+
+        Parameters
+        ----------
+        Y : array (b * s, n, p)
+            One point for each block, or s points for each block, which follow each other.
+
+        Returns
+        -------
+        Points
+        """
         xp = namespace(Y)
         b, (_, n, p) = self.S.shape[0], Y.shape
         side_by_side = xp.permute_dims(xp.reshape(Y, (b, -1, n, p)), (0, 2, 1, 3))
@@ -43,35 +68,83 @@ class Points:
         return Points(self.S, Y, self.c, SY, AY, alpha, beta, xp.sum(alpha / beta, axis=(-2, -1)))
 
     def only(self, index: Array) -> Points:
-        """The blocks ``index``."""
+        """Return some of the blocks.
+
+        Parameters
+        ----------
+        index : array of int
+
+        Returns
+        -------
+        Points
+        """
         take = lambda v: namespace(v).take(v, index, axis=0)
         values = (take(v) for v in (self.SY, self.AY, self.alpha, self.beta, self.value))
         return Points(take(self.S), take(self.Y), self.c, *values)
 
     def put(self, rows: np.ndarray, other: Points, picks: np.ndarray) -> None:
-        """Replace the blocks ``rows`` by the blocks ``picks`` of ``other``."""
+        """Replace some of the blocks, in place.
+
+        Parameters
+        ----------
+        rows : numpy.ndarray of int
+            Blocks to replace.
+        other : Points
+            Where to take them from.
+        picks : numpy.ndarray of int
+            Blocks of ``other``, as many as ``rows``.
+        """
         index = like(self.Y, picks)
         for name in ("Y", "SY", "AY", "alpha", "beta", "value"):
             put_rows(getattr(self, name), rows, namespace(index).take(getattr(other, name), index, axis=0))
 
     def adjoint(self, V: Array) -> Array:
-        """S' V."""
+        """Multiply by the transpose of S.
+
+        Parameters
+        ----------
+        V : array (b, n, p)
+
+        Returns
+        -------
+        array (b, n, p)
+        """
         xp = namespace(V)
         return xp.matmul(xp.matrix_transpose(self.S), V)
 
     def gradient(self) -> Array:
-        """2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y, tau = theta / beta (eq. 27)."""
+        """Compute the gradient 2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y, tau = theta / beta (eq. 27).
+
+        Returns
+        -------
+        array (b, n, p)
+        """
         v, tau = self.AY / self.beta, self.alpha / self.beta**2
         return 2 * (v - tau * self.Y - self.adjoint(v + tau * self.SY))
 
     def published_gradient(self) -> Array:
-        """The paper's gradient with M_j as printed (error 2)."""
+        """Compute the paper's gradient with M_j as printed (error 2).
+
+        Returns
+        -------
+        array (b, n, p)
+        """
         tau = self.alpha / self.beta**2
         scatter = (1 / self.beta - tau) * self.SY
         return 2 * ((self.Y - 2 * self.SY) / self.beta - tau * self.Y + self.adjoint(scatter))
 
     def scale(self, G: Array) -> Array:
-        """The size that a gradient is compared with (eq. 36)."""
+        """Compute the size that a gradient is compared with (eq. 36).
+
+        Parameters
+        ----------
+        G : array (b, n, p)
+            Gradient.
+
+        Returns
+        -------
+        array (b,)
+        """
         xp = namespace(G)
         return xp.maximum(norm(G), 2e-8 * float(np.sqrt(G.shape[-1])) * norm(1 / self.beta))
 
@@ -80,6 +153,12 @@ class Hessian:
     """Riemannian Hessian at a point: derivative of the gradient along U, made tangent (eq. 28, 30, 35).
 
     What does not depend on U is computed once; y and Sy are treated side by side.
+
+    Parameters
+    ----------
+    at : Points
+    G : array (b, n, p)
+        Gradient there.
     """
 
     def __init__(self, at: Points, G: Array) -> None:
@@ -108,7 +187,12 @@ class Hessian:
 
 
 class Tangent:
-    """Tangent space {U : B'U = 0}, B = [Y 1], at a point Y (eq. 30)."""
+    """Tangent space {U : B'U = 0}, B = [Y 1], at a point Y (eq. 30).
+
+    Parameters
+    ----------
+    Y : array (b, n, p)
+    """
 
     def __init__(self, Y: Array) -> None:
         xp = namespace(Y)
@@ -116,13 +200,33 @@ class Tangent:
         self.Bt = xp.matrix_transpose(self.B) / Y.shape[-2]
 
     def project(self, U: Array) -> Array:
-        """U - B B'U / n."""
+        """Project to the tangent space: U - B B'U / n.
+
+        Parameters
+        ----------
+        U : array (b, n, p)
+
+        Returns
+        -------
+        array (b, n, p)
+        """
         xp = namespace(U)
         return U - xp.matmul(self.B, xp.matmul(self.Bt, U))
 
 
 def choose(which: Array, a: Points, b: Points) -> Points:
-    """The points of ``a`` where ``which`` is true, else those of ``b``."""
+    """Choose between two points for each block.
+
+    Parameters
+    ----------
+    which : array (b,) of bool
+        True takes ``a``, False takes ``b``.
+    a, b : Points
+
+    Returns
+    -------
+    Points
+    """
     xp = namespace(a.Y)
     pairs = (a.Y, b.Y), (a.SY, b.SY), (a.AY, b.AY), (a.alpha, b.alpha), (a.beta, b.beta)
     Y, SY, AY, alpha, beta = (xp.where(expand(which), x, y) for x, y in pairs)
@@ -130,7 +234,17 @@ def choose(which: Array, a: Points, b: Points) -> Points:
 
 
 def dense(weights: Array, neighbors: Array) -> Array:
-    """S (b, n, n) from weights and neighbours (b, n, k)."""
+    """Build the dense matrices S of the weights.
+
+    Parameters
+    ----------
+    weights : array (b, n, k)
+    neighbors : array (b, n, k) of int
+
+    Returns
+    -------
+    array (b, n, n)
+    """
     b, n, _ = weights.shape
     zeros = namespace(weights).zeros_like(namespace(weights).broadcast_to(weights[..., :1], (b, n, n)))
     return scattered(zeros, neighbors, weights)

@@ -56,14 +56,26 @@ class CompilationNotice(event.Listener):
         self.pending = True
 
     def on_start(self, event: event.Event) -> None:
-        """Print the notice when the first kernel of this package is compiled."""
+        """Print the notice when the first kernel of this package is compiled.
+
+        Parameters
+        ----------
+        event : numba.core.event.Event
+            Says which function is compiled.
+        """
         ours = event.data["dispatcher"].py_func.__module__.startswith("llise.")
         if self.pending and ours and sys.stderr is not None and sys.stderr.isatty():
             self.pending = False
             tqdm.write(NOTICE, file=sys.stderr)
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing: the results follow anyway."""
+        """Do nothing: the results follow anyway.
+
+        Parameters
+        ----------
+        event : numba.core.event.Event
+            Says which function was compiled.
+        """
 
 
 def _use_writable_cache() -> None:

@@ -65,7 +65,18 @@ def centred_local_products(
 
 
 def luminance_or_zeros(luminance: np.ndarray | None, sums: np.ndarray) -> np.ndarray:
-    """The luminance coordinate of the blocks, zero where there is none."""
+    """Return the luminance coordinate of the blocks, zeros where there is none.
+
+    Parameters
+    ----------
+    luminance : numpy.ndarray (b, n) or None
+    sums : numpy.ndarray (b, n)
+        Give the shape.
+
+    Returns
+    -------
+    numpy.ndarray (b, n)
+    """
     return np.zeros_like(sums) if luminance is None else luminance
 
 

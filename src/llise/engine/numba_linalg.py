@@ -7,15 +7,25 @@ loops over images carry no remainder.
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
 from llise.engine.jit import FAST, jit
 from llise.engine.simd import load, spread, store, total
 
-# The upper Cholesky factor and its transpose, (N, N); pivots are stored as their inverses.
-Factor = namedtuple("Factor", ["upper", "lower"])
+
+class Factor(NamedTuple):
+    """A Cholesky factor; pivots are stored as their inverses.
+
+    Attributes
+    ----------
+    upper, lower : numpy.ndarray (N, N)
+        The upper factor and its transpose.
+    """
+
+    upper: np.ndarray
+    lower: np.ndarray
 
 
 # ---------------------------------------------------------------------------------------------- tall matrices

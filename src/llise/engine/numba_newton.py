@@ -5,7 +5,7 @@ One block position at a time, with all of its arrays in the processor's cache.
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,26 @@ from llise.engine.numba_linalg import (
 from llise.engine.numba_objective import gradient, gradient_scale, hessian, objective, point
 from llise.engine.tolerances import DAMPING, MAX_PRODUCTS, STIFFNESS
 
-# M^-1 Y, centred, and the lower Cholesky factor C of Y' M^-1 Y; T is working space.
-Tangent = namedtuple("Tangent", ["Y", "MY", "C", "T"])
+
+class Tangent(NamedTuple):
+    """What the preconditioner of the tangent space at a point needs (eq. 34).
+
+    Attributes
+    ----------
+    Y : numpy.ndarray (Q, N, 4)
+        The point, a tall matrix.
+    MY : numpy.ndarray (Q, N, 4)
+        M^-1 Y, centred.
+    C : numpy.ndarray (p, p)
+        Lower Cholesky factor of Y' M^-1 Y.
+    T : numpy.ndarray (4Q, 4Q)
+        Working space.
+    """
+
+    Y: np.ndarray
+    MY: np.ndarray
+    C: np.ndarray
+    T: np.ndarray
 
 
 @jit(fastmath=FAST)

@@ -6,7 +6,7 @@ in vectors of four (``numba_linalg.py``).
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,39 @@ from llise.engine.jit import FAST, jit
 from llise.engine.numba_linalg import inner, tall
 from llise.engine.simd import load, spread, store, total
 
-# The weights and the neighbours (n, k) they belong to.
-Sparse = namedtuple("Sparse", ["weights", "neighbors"])
 
-# A point Y and the terms of the objective there (eq. 26): SY, AY, theta_j = |(AY)_j|^2 / beta_j, and 1 / beta_j.
-Point = namedtuple("Point", ["Y", "SY", "AY", "theta", "inverse"])
+class Sparse(NamedTuple):
+    """The matrix S of a block.
+
+    Attributes
+    ----------
+    weights : numpy.ndarray (n, k)
+    neighbors : numpy.ndarray (n, k) of int
+        The images that the weights belong to.
+    """
+
+    weights: np.ndarray
+    neighbors: np.ndarray
+
+
+class Point(NamedTuple):
+    """A point Y and the terms of the objective there (eq. 26).
+
+    Attributes
+    ----------
+    Y, SY, AY : numpy.ndarray (Q, N, 4)
+        Tall matrices.
+    theta : numpy.ndarray (n,)
+        |(AY)_j|^2 / beta_j.
+    inverse : numpy.ndarray (n,)
+        1 / beta_j.
+    """
+
+    Y: np.ndarray
+    SY: np.ndarray
+    AY: np.ndarray
+    theta: np.ndarray
+    inverse: np.ndarray
 
 
 @jit()

@@ -23,19 +23,19 @@ _VECTOR = ir.VectorType(ir.DoubleType(), 4)
 _FLAGS = ("contract",)  # a product and a sum may become one instruction
 
 
-class FourType(types.Type):
+class _FourType(types.Type):
     """Numba's type of a Four."""
 
     def __init__(self) -> None:
         super().__init__(name="Four")
 
 
-four = FourType()
+four = _FourType()
 
 
-@register_model(FourType)
+@register_model(_FourType)
 class _FourModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, of: FourType) -> None:
+    def __init__(self, manager: Any, of: _FourType) -> None:
         super().__init__(manager, of, _VECTOR)
 
 
@@ -114,7 +114,7 @@ def _define(function: Any, instruction: str) -> None:
         x, y = (v if kind == four else _spread(builder, v) for kind, v in zip(call.args, args))
         return getattr(builder, instruction)(x, y, flags=_FLAGS)
 
-    for left, right in ((FourType, FourType), (FourType, types.Float), (types.Float, FourType)):
+    for left, right in ((_FourType, _FourType), (_FourType, types.Float), (types.Float, _FourType)):
         lower_builtin(function, left, right)(lower)
 
 

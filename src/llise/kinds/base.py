@@ -1,4 +1,4 @@
-"""What a kind of distortion has to offer: its names, how it is made at a strength, how it is drawn at random."""
+"""What a kind of distortion has to offer: names, copies at a strength, random copies, how to find its settings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypedDict, Unpack
 
 import numpy as np
+
+from llise.kinds.fitting import Fit
 
 Path = Callable[[float], np.ndarray]
 """Copies of one image by strength: ``path(0)`` is the image, and the error grows with the strength.
@@ -308,6 +310,31 @@ class Kind(ABC):
         """
         direction = int(rng.choice([-1, 1])) if self.two_sided else 1
         return Draw(self.path(image, rng, direction), self.end(direction))
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit | None:
+        """Find the settings with which this kind turned one image into another.
+
+        Parameters
+        ----------
+        before, after : ndarray of float32, shape (h, w)
+            Grey levels before and after; rows and columns start on the grid of 8 x 8 blocks.
+        mask : ndarray of bool, shape (h, w)
+            Pixels to compare. The others are there for filters that look beyond the region.
+
+        Returns
+        -------
+        Fit or None
+            The settings and how to apply them; None if the kind cannot tell, which is the default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.registry import get
+        >>> image = np.arange(64, dtype=np.float32).reshape(8, 8) + 90
+        >>> get("contrast").estimate(image, 2 * image - 100, np.ones((8, 8), bool)).parameters
+        {'gain': 2.0, 'pivot': 100.0}
+        """
+        return None
 
 
 class FunctionKind(Kind):

@@ -10,6 +10,9 @@ from PIL import Image, ImageFilter
 from scipy import fft
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.blur_fit import fit_blur
+from llise.kinds.blur_kernels import box_kernel, disc_kernel, motion_kernel
+from llise.kinds.fitting import Fit
 
 _BILINEAR, _LANCZOS = Image.Resampling.BILINEAR, Image.Resampling.LANCZOS
 
@@ -60,6 +63,10 @@ class Blur(Kind):
         way = ways[rng.choice(len(ways), p=[0.5, 0.12, 0.1, 0.08, 0.08, 0.12])]
         return way(image, rng)
 
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        found = fit_blur(before, after, mask)
+        return Fit(found.parameters, found.apply)
+
 
 def _low_pass(image: np.ndarray, rng: np.random.Generator) -> Draw:
     """Low-pass filters of many shapes, as products in the cosine domain."""
@@ -92,49 +99,20 @@ def _low_pass(image: np.ndarray, rng: np.random.Generator) -> Draw:
 def _motion(image: np.ndarray, rng: np.random.Generator) -> Draw:
     """Mean along a line; a third of the lines are horizontal, vertical or diagonal."""
     angle = float(rng.choice([0, 45, 90, 135])) if rng.random() < 1 / 3 else rng.uniform(0, 180)
-    cosine, sine = np.cos(np.radians(angle)), np.sin(np.radians(angle))
-
-    def kernel(length: float) -> np.ndarray:
-        # Points one pixel apart on the line, each shared between the four pixels around it.
-        offsets = _offsets(length / 2)
-        rows, cols = (np.clip(1 - np.abs(offsets - at[:, None]), 0, 1) for at in (-sine * offsets, cosine * offsets))
-        return (_coverage(length / 2, offsets)[:, None] * rows).T @ cols
-
-    path = _convolution(image, lambda strength: kernel(1 + strength))
+    path = _convolution(image, lambda strength: motion_kernel(1 + strength, angle))
     return Draw(path, 120.0, lambda strength: {"length": 1 + strength, "angle": angle})
 
 
 def _disc(image: np.ndarray, rng: np.random.Generator) -> Draw:
     """Mean over a disc, as a lens out of focus makes it."""
-
-    def kernel(radius: float) -> np.ndarray:
-        offsets = _offsets(radius)
-        return _coverage(radius, np.hypot(offsets[:, None], offsets))
-
-    path = _convolution(image, lambda strength: kernel(0.5 + strength))
+    path = _convolution(image, lambda strength: disc_kernel(0.5 + strength))
     return Draw(path, 60.0, lambda strength: {"radius": 0.5 + strength})
 
 
 def _box(image: np.ndarray, rng: np.random.Generator) -> Draw:
     """Mean over a square."""
-
-    def kernel(width: float) -> np.ndarray:
-        weights = _coverage(width / 2, _offsets(width / 2))
-        return np.outer(weights, weights)
-
-    path = _convolution(image, lambda strength: kernel(1 + strength))
+    path = _convolution(image, lambda strength: box_kernel(1 + strength))
     return Draw(path, 120.0, lambda strength: {"width": 1 + strength})
-
-
-def _offsets(reach: float) -> np.ndarray:
-    """Offsets of the pixels of a kernel along one axis, at least as far as `reach`."""
-    n = int(np.ceil(reach))
-    return np.arange(-n, n + 1, dtype=np.float32)
-
-
-def _coverage(reach: float, distance: np.ndarray) -> np.ndarray:
-    """Share of a pixel at `distance` that lies within `reach` of the centre."""
-    return np.clip(reach + 0.5 - np.abs(distance), 0, 1)
 
 
 def _convolution(image: np.ndarray, kernel_at: Callable[[float], np.ndarray]) -> Path:

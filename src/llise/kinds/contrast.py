@@ -8,6 +8,7 @@ from typing import Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.fitting import Fit, fit_line
 
 
 class Contrast(Kind):
@@ -58,6 +59,36 @@ class Contrast(Kind):
             4.0 if direction > 0 else 0.97,
             lambda strength: {"gain": self.reported_strength(strength, direction), "pivot": pivot},
         )
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        """Find the line that comes nearest; an S-shaped curve is applied as the polynomial that comes nearest."""
+        gain, offset = fit_line(before, after, mask, slope=True)
+        middle = float(before[mask].mean()) if mask.any() else 128.0
+        pivot = offset / (1 - gain) if abs(1 - gain) > 1e-3 else middle
+        curve = _nearest_curve(before, after, mask, gain, offset)
+        return Fit(
+            {"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))},
+            lambda image: np.interp(image, np.arange(256), curve).astype(np.float32),
+        )
+
+
+def _nearest_curve(before: np.ndarray, after: np.ndarray, mask: np.ndarray, gain: float, offset: float) -> np.ndarray:
+    """Table of 256 levels: the line plus a polynomial of the third degree if that is much nearer."""
+    levels = np.arange(256.0)
+    line = np.clip(gain * levels + offset, 0, 255)
+    index = np.clip(np.rint(before[mask]), 0, 255).astype(int)
+    count = np.bincount(index, minlength=256).astype(float)
+    mean = np.bincount(index, after[mask], minlength=256) / np.maximum(count, 1)
+    used = (count > 0) & (mean > 1) & (mean < 254)
+    if np.count_nonzero(used) < 8:
+        return line
+    x, weight = (levels - 128) / 128, np.sqrt(count)
+    cubic = np.polynomial.polynomial.polyfit(x[used], mean[used], 3, w=weight[used])
+    inside = np.clip(x, x[used].min(), x[used].max())
+    curve = np.clip(np.polynomial.polynomial.polyval(inside, cubic), 0, 255)
+    curve = np.where(x == inside, curve, np.clip(curve + gain * (x - inside) * 128, 0, 255))
+    misfit = [float((weight**2 * (table - mean) ** 2).sum()) / max(float(count.sum()), 1) for table in (line, curve)]
+    return curve if misfit[1] < 0.5 * misfit[0] - 0.05 else line
 
 
 def _draw_pivot(image: np.ndarray, rng: np.random.Generator, statistics: GreyStatistics) -> float:

@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.fitting import Fit, residual_power
 
 
 class GaussianNoise(Kind):
@@ -41,6 +42,35 @@ class GaussianNoise(Kind):
             noise *= local
             scale = float(np.sqrt(np.mean(local**2)))
         return Draw(_added(image, noise), 80.0, lambda strength: {"sigma": scale * strength})
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        return noise_fit(float(np.sqrt(residual_power(after - before, before, mask))))
+
+
+def noise_fit(sigma: float) -> Fit:
+    """Return noise of a standard deviation as the result of an estimate.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation in grey levels.
+
+    Returns
+    -------
+    Fit
+        Its ``draw`` adds the noise; its ``apply`` leaves the image as it is.
+
+    Examples
+    --------
+    >>> from llise.kinds.gaussian_noise import noise_fit
+    >>> noise_fit(5.0).parameters
+    {'sigma': 5.0}
+    """
+
+    def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.clip(np.rint(image + np.float32(sigma) * rng.standard_normal(image.shape, dtype=np.float32)), 0, 255)
+
+    return Fit({"sigma": sigma}, draw=draw)
 
 
 def _added(image: np.ndarray, noise: np.ndarray) -> Path:

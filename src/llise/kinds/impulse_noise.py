@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath
+from llise.kinds.fitting import Fit, median_of_neighbours, robust_scale
 
 
 class ImpulseNoise(Kind):
@@ -43,6 +44,131 @@ class ImpulseNoise(Kind):
             0.6,
             lambda strength: {"share": strength**2, "salt": salt},
         )
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        _, share, salt = count_impulses(before, after, mask)
+        return impulse_fit(share, salt)
+
+
+def impulse_fit(share: float, salt: float) -> Fit:
+    """Return impulses of a share and a chance of white as the result of an estimate.
+
+    Parameters
+    ----------
+    share, salt : float
+        Share of pixels hit, and share of white ones among them.
+
+    Returns
+    -------
+    Fit
+        Its ``draw`` adds the impulses; its ``apply`` leaves the image as it is.
+
+    Examples
+    --------
+    >>> from llise.kinds.impulse_noise import impulse_fit
+    >>> impulse_fit(0.02, 0.5).parameters
+    {'share': 0.02, 'salt': 0.5}
+    """
+
+    def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        chance = rng.random(image.shape, dtype=np.float32)
+        values = np.where(chance < share * salt, np.float32(255), np.float32(0))
+        return np.where(chance < share, values, image)
+
+    return Fit({"share": share, "salt": salt}, draw=draw)
+
+
+def find_impulses(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Find pixels whose change differs much from that of their neighbours, in the direction in which they stand out.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (h, w)
+        Reference and copy.
+
+    Returns
+    -------
+    ndarray of bool, shape (h, w)
+        Pixels that look like impulses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.impulse_noise import find_impulses
+    >>> image = np.full((9, 9), 100.0)
+    >>> copy = image.copy()
+    >>> copy[4, 4] = 255
+    >>> np.argwhere(find_impulses(image, copy)).tolist()
+    [[4, 4]]
+    """
+    change = after - before
+    apart = change - median_of_neighbours(change)
+    size = np.abs(apart)
+    peak = after - median_of_neighbours(after)
+    return (size > 4.5 * robust_scale(apart) + 3) & (peak * np.sign(apart) > 0.5 * size)
+
+
+def count_impulses(
+    expected: np.ndarray,
+    after: np.ndarray,
+    mask: np.ndarray,
+    scale: float = 0.0,
+    levels: tuple[tuple[float, ...], tuple[float, ...]] | None = None,
+) -> tuple[np.ndarray, float, float]:
+    """Count the pixels that are far from what is expected, apart for black and for white ones.
+
+    A white impulse cannot be seen on white, nor a black one on black: each share is taken of the pixels on which such
+    an impulse shows.
+
+    Parameters
+    ----------
+    expected, after : ndarray, shape (h, w)
+        What the copy would be without impulses, and the copy.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+    scale : float
+        Standard deviation of other differences.
+    levels : tuple of two tuples of float, optional
+        Grey levels that white impulses may have, and those of black ones; of each, the more frequent one is taken. If
+        left out, any level counts, but if most have the same level, then only this one.
+
+    Returns
+    -------
+    hit : ndarray of bool, shape (h, w)
+        Pixels that were hit.
+    share, salt : float
+        Share of the pixels that were hit, and share of white ones among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.impulse_noise import count_impulses
+    >>> image = np.full((10, 10), 100.0)
+    >>> copy = image.copy()
+    >>> copy[0, :3], copy[5, 5] = 255, 0
+    >>> count_impulses(image, copy, np.ones((10, 10), bool))[1:]
+    (0.04, 0.75)
+    """
+    error = after - expected
+    least = 5 * scale + 0.5
+    hit = np.zeros(mask.shape, bool)
+    shares = []
+    for sign, extreme in ((1, 255.0), (-1, 0.0)):
+        far = mask & (sign * error > least)
+        level = float(np.median(after[far])) if far.any() else extreme
+        if levels is not None:
+            choice = levels[0] if sign > 0 else levels[1]
+            level = max(choice, key=lambda at: np.count_nonzero(far & (np.abs(after - at) <= 0.5)))
+        exact = far & (np.abs(after - level) <= (1.0 if levels is None else 0.5))
+        if levels is not None or np.count_nonzero(exact) > 0.6 * np.count_nonzero(far):
+            far = exact
+        else:
+            level = extreme
+        visible = np.count_nonzero(mask & (sign * (level - expected) > least))
+        shares.append(np.count_nonzero(far) / max(visible, 1))
+        hit |= far
+    share = min(sum(shares), 1.0)
+    return hit, share, min(shares[0] / share, 1.0) if share else 0.5
 
 
 class _OrderedImpulses(SolvablePath):

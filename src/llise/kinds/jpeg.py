@@ -9,21 +9,10 @@ import numpy as np
 from PIL import Image
 
 from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
-
-STANDARD_TABLE = np.array(
-    [
-        [16, 11, 10, 16, 24, 40, 51, 61],
-        [12, 12, 14, 19, 26, 58, 60, 55],
-        [14, 13, 16, 24, 40, 57, 69, 56],
-        [14, 17, 22, 29, 51, 87, 80, 62],
-        [18, 22, 37, 56, 68, 109, 103, 77],
-        [24, 35, 55, 64, 81, 104, 113, 92],
-        [49, 64, 78, 87, 103, 121, 120, 101],
-        [72, 92, 95, 98, 112, 100, 103, 99],
-    ],
-    dtype=np.float64,
-)
-"""Luminance quantiser table of the JPEG standard (ITU-T T.81, Table K.1)."""
+from llise.kinds.fitting import Fit
+from llise.kinds.grey import quantise
+from llise.kinds.jpeg_quality import CoefficientPairs
+from llise.kinds.jpeg_tables import STANDARD_TABLE, quality_of, quality_table
 
 _SIDE = len(STANDARD_TABLE)
 _FREQUENCY = np.add.outer(np.arange(_SIDE), np.arange(_SIDE))
@@ -66,6 +55,34 @@ class Jpeg(Kind):
         table = _draw_table(rng)
         return Draw(lambda strength: code_jpeg(image, strength * table), 255.0 / table.min())
 
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        return jpeg_fit(*CoefficientPairs(before, after, mask).nearest_table())
+
+
+def jpeg_fit(quality: float, table: np.ndarray | None = None) -> Fit:
+    """Return a JPEG of a quality as the result of an estimate.
+
+    Parameters
+    ----------
+    quality : float
+        Quality from 1 to 100.
+    table : ndarray, shape (8, 8), optional
+        Quantiser steps; those of the quality if left out.
+
+    Returns
+    -------
+    Fit
+        Its ``apply`` codes and decodes an image.
+
+    Examples
+    --------
+    >>> from llise.kinds.jpeg import jpeg_fit
+    >>> jpeg_fit(30.0).parameters
+    {'quality': 30.0}
+    """
+    steps = quality_table(round(quality)) if table is None else table
+    return Fit({"quality": quality}, lambda image: code_jpeg(quantise(image), steps).astype(np.float32))
+
 
 def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Code an 8-bit image as a baseline JPEG and decode it.
@@ -91,28 +108,6 @@ def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
     """
     steps = np.clip(np.rint(table), 1, 255).astype(int).ravel().tolist()
     return _decoded(Image.fromarray(image), qtables=[steps])
-
-
-def quality_of(scale: float) -> float:
-    """Return the JPEG quality whose table is the standard one times a factor.
-
-    Parameters
-    ----------
-    scale : float
-        Factor on the standard table, more than 0.
-
-    Returns
-    -------
-    float
-        Quality as the reference coder defines it; a fraction where it lies between two whole qualities.
-
-    Examples
-    --------
-    >>> from llise.kinds.jpeg import quality_of
-    >>> quality_of(1.0), quality_of(5.0), quality_of(0.2)
-    (50.0, 10.0, 90.0)
-    """
-    return 50 / scale if scale > 1 else 100 - 50 * scale
 
 
 class _ScaledTable(CoderPath):

@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.fitting import Fit, fit_line
 
 
 class Luminance(Kind):
@@ -49,6 +50,10 @@ class Luminance(Kind):
             80.0,
             lambda strength: {"offset": self.reported_strength(strength, direction)},
         )
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        _, offset = fit_line(before, after, mask, slope=False)
+        return Fit({"offset": offset}, lambda image: np.clip(image + np.float32(offset), 0, 255))
 
 
 def _shifted(image: np.ndarray, direction: int, uneven: np.ndarray | np.float32) -> Path:

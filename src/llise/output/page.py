@@ -1,4 +1,4 @@
-"""One self-contained HTML file from diagnoses: pictures, block maps, verdicts and the manifold map.
+"""One self-contained HTML file from diagnoses: pictures, faults with their regions, block maps and the manifold map.
 
 Nothing is computed here. Each image is written when it is added, so that a report of many images needs the memory of
 one; only what the summary shows of each image is held until the end.
@@ -14,17 +14,26 @@ import math
 import os
 from contextlib import AbstractContextManager
 from importlib.resources import files
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 
 from llise import __version__
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
 from llise.labels import LABELS, LETTERS
-from llise.output.words import COLOURS, NAMES, verdict_sentence
+from llise.output.runs import block_runs
+from llise.output.settings import setting_rows
+from llise.output.words import (
+    COLOURS,
+    DOUBTFUL,
+    NAMES,
+    area_words,
+    fault_phrase,
+    place_words,
+    strength_word,
+    verdict_sentence,
+)
 from llise.storage.files import atomic_write
-
-if TYPE_CHECKING:
-    from llise.diagnosis import Diagnosis
 
 DISPLAY_SIDE = 1024
 """Longest side of a displayed picture in pixels."""
@@ -36,28 +45,31 @@ N_NEAREST = 3
 """Nearest training blocks that are shown of each block."""
 
 
-class Manifold(Protocol):
-    """What a report needs of a fitted :class:`llise.Diagnoser`.
+class Context(Protocol):
+    """What a report needs besides the diagnoses; a :class:`llise.Diagnoser` has it.
 
-    Attributes
-    ----------
-    reference : ndarray of uint8, shape (h, w)
-        The reference.
-    block_size : int
-        Side of the blocks in pixels.
-    training_labels : list of str
-        Labels of the training images.
-    training_mse : ndarray, shape (n,)
-        Their errors.
-    map_positions : ndarray, shape (n, 2)
-        Their places in the map of whole images.
+    The training images are None where no manifold was learned.
     """
 
-    reference: np.ndarray
-    block_size: int
-    training_labels: list[str]
-    training_mse: np.ndarray
-    map_positions: np.ndarray
+    @property
+    def reference(self) -> np.ndarray:
+        """The reference, uint8 (h, w)."""
+
+    @property
+    def block_size(self) -> int:
+        """Side of the blocks in pixels."""
+
+    @property
+    def training_labels(self) -> list[str] | None:
+        """Labels of the training images."""
+
+    @property
+    def training_mse(self) -> np.ndarray | None:
+        """Mean squared errors (n,) of the training images."""
+
+    @property
+    def map_positions(self) -> np.ndarray | None:
+        """Places (n, 2) of the training images in the map of whole images."""
 
 
 class HtmlReport:
@@ -69,8 +81,8 @@ class HtmlReport:
     ----------
     path : str or path
         The HTML file.
-    manifold : Diagnoser
-        Fitted; gives the reference, the training images' labels, MSE and places in the map.
+    context : Diagnoser
+        Gives the reference and, where a manifold was learned, the training images' labels, MSE and places in the map.
     title : str
         Heading of the page.
 
@@ -81,8 +93,8 @@ class HtmlReport:
     ...         report.add(diagnosis)
     """
 
-    def __init__(self, path: str | os.PathLike[str], manifold: Manifold, title: str = "Image diagnosis"):
-        self.manifold = manifold
+    def __init__(self, path: str | os.PathLike[str], context: Context, title: str = "Image diagnosis"):
+        self.context = context
         self.title = title
         self._target: AbstractContextManager[IO[Any]] = atomic_write(path, "w", encoding="utf-8")
         self._images: list[dict[str, Any]] = []
@@ -92,7 +104,7 @@ class HtmlReport:
         head, self._tail = _page(self.title).split("<!--data-->")
         self._file = self._target.__enter__()
         self._file.write(head)
-        self._write_json("manifold", _manifold_data(self.manifold))
+        self._write_json("context", _context_data(self.context))
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -155,51 +167,82 @@ def script_json(value: Any) -> str:
 def _page(title: str) -> str:
     """The template with style, script and title filled in, but not yet the data."""
     templates = files("llise.output") / "templates"
-    page = (templates / "report.html").read_text(encoding="utf-8")
-    style, script = ((templates / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    contents = {"style": style.strip(), "script": script.strip(), "version": __version__}
+    page, style, helpers, script = (
+        (templates / name).read_text(encoding="utf-8").strip()
+        for name in ("report.html", "report.css", "helpers.js", "report.js")
+    )
+    contents = {"style": style, "script": f"{helpers}\n{script}", "version": __version__}
     for name, text in contents.items():
         page = page.replace(f"<!--{name}-->", text)
     # The title comes last, and cannot contain a mark because its "<" is escaped.
     return page.replace("<!--title-->", html.escape(title))
 
 
-def _manifold_data(manifold: Manifold) -> dict[str, Any]:
-    height, width = manifold.reference.shape
-    n, size = len(manifold.training_labels), manifold.block_size
+def _context_data(context: Context) -> dict[str, Any]:
+    """Names, colours and the reference; training images where there are any."""
+    height, width = context.reference.shape
+    size = context.block_size
+    about = f"Reference of {width} × {height} pixels, blocks of {size} × {size}"
+    training = _training_data(context)
     return {
-        "about": f"Reference of {width} × {height} pixels, {n} training images, blocks of {size} × {size}",
-        "labels": LABELS,
-        "names": [NAMES[label] for label in LABELS],
-        "letters": [LETTERS[label] for label in LABELS],
+        "about": f"{about}, manifold of {len(training['labels'])} training images" if training else about,
+        "names": [NAMES[label] for label in BLOCK_LABELS],
+        "letters": [*(LETTERS[label] for label in LABELS), "?"],
         "colours": COLOURS,
+        "doubtful": DOUBTFUL,
         "size": [height, width],
         "blockSize": size,
-        "reference": picture_uri(manifold.reference),
-        "training": {
-            "labels": [LABELS.index(label) for label in manifold.training_labels],
-            "mse": [round(float(mse), 1) for mse in manifold.training_mse],
-            "positions": np.round(manifold.map_positions, 4).tolist(),
-        },
+        "reference": picture_uri(context.reference),
+        "training": training,
+    }
+
+
+def _training_data(context: Context) -> dict[str, Any] | None:
+    if context.training_labels is None or context.training_mse is None or context.map_positions is None:
+        return None
+    return {
+        "labels": [LABELS.index(label) for label in context.training_labels],
+        "mse": [round(float(mse), 1) for mse in context.training_mse],
+        "positions": np.round(context.map_positions, 4).tolist(),
     }
 
 
 def _image_data(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Pictures and block maps, which the page reads when the image is opened."""
+    """Pictures, faults and block maps, which the page reads when the image is opened."""
     rows, cols = diagnosis.block_grid
-    nearest = diagnosis.nearest[..., :N_NEAREST]
     ssim = np.clip(diagnosis.ssim_map, 0.0, 1.0) * 255.0
-    return {
+    data = {
         "picture": picture_uri(diagnosis.image),
         # Half the resolution is enough for a map that is smooth over several pixels.
         "ssim": picture_uri(np.rint(ssim).astype(np.uint8), longest=256, quality=60),
         "rows": rows,
         "cols": cols,
-        "m": nearest.shape[-1],
         "labels": _base64(diagnosis.block_labels.astype(np.uint8)),
-        # Tenths of MSE units.
-        "severity": _base64(np.rint(np.clip(diagnosis.block_severity, 0, 6500) * 10).astype("<u2")),
-        "nearest": _base64(nearest.astype("<u2")),
+        # Roots of the MSE in units of 1/256: the largest possible MSE fits into 16 bits.
+        "severity": _base64(np.rint(np.sqrt(diagnosis.block_severity.astype(float)) * 256).astype("<u2")),
+        "faults": [_fault_data(fault, diagnosis.image.size) for fault in diagnosis.faults],
+        "m": 0,
+    }
+    if diagnosis.nearest is not None:
+        nearest = diagnosis.nearest[..., :N_NEAREST]
+        data |= {"m": nearest.shape[-1], "nearest": _base64(nearest.astype("<u2"))}
+    return data
+
+
+def _fault_data(fault: Fault, n_pixels: int) -> dict[str, Any]:
+    """What the list of faults and the outlines show."""
+    phrase = _unbroken(fault_phrase(fault, n_pixels))
+    return {
+        "kinds": [BLOCK_LABELS.index(kind) for kind in fault.kinds],
+        "phrase": f"{phrase[0].upper()}{phrase[1:]}",
+        "confidence": round(float(fault.confidence), 4),
+        "place": place_words(fault),
+        "area": _unbroken(area_words(fault.area)),
+        "settings": [[BLOCK_LABELS.index(kind), *texts] for kind, *texts in setting_rows(fault)],
+        "severity": [[BLOCK_LABELS.index(kind), round(float(mse), 2)] for kind, mse in fault.severity.items()],
+        "strength": strength_word(sum(fault.severity.values())),
+        "explained": round(float(fault.explained), 4) if fault.estimate else None,
+        "runs": block_runs(fault.region),
     }
 
 
@@ -207,15 +250,14 @@ def _summary_data(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
     """What the table, the map and the heading show."""
     return {
         "file": str(diagnosis.file or name),
-        "sentence": verdict_sentence(diagnosis),
-        "verdict": [LABELS.index(label) for label in diagnosis.verdict],
+        "sentence": _unbroken(verdict_sentence(diagnosis)),
+        "verdict": [BLOCK_LABELS.index(label) for label in diagnosis.verdict],
+        "isCopy": bool(diagnosis.is_copy),
         "confidence": round(float(diagnosis.confidence), 4),
-        "shares": [round(float(diagnosis.shares.get(label, 0.0)), 4) for label in LABELS],
-        "severity": [[LABELS.index(label), round(float(mse), 2)] for label, mse in diagnosis.severity.items()],
         "mse": round(float(diagnosis.mse), 3),
         "psnr": round(float(diagnosis.psnr), 3) if math.isfinite(diagnosis.psnr) else None,
         "ssim": round(float(diagnosis.ssim), 5),
-        "position": np.round(diagnosis.position, 4).tolist(),
+        "position": None if diagnosis.position is None else np.round(diagnosis.position, 4).tolist(),
         "thumb": picture_uri(diagnosis.image, longest=80, quality=70),
     }
 
@@ -255,6 +297,11 @@ def picture_uri(image: np.ndarray, longest: int = DISPLAY_SIDE, quality: int = 8
         if buffer.tell() <= budget or quality <= 20:
             return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
         quality -= 12
+
+
+def _unbroken(text: str) -> str:
+    """Keep numbers and their units on one line."""
+    return text.replace(" %", "\u00a0%").replace(" px", "\u00a0px")
 
 
 def _base64(values: np.ndarray) -> str:

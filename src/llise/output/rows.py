@@ -10,27 +10,45 @@ import json
 import math
 import shutil
 import tempfile
-from collections.abc import Iterable
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import IO, Any, Protocol
 
+from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
 from llise.labels import KINDS, LABELS
+from llise.output.runs import block_runs
+from llise.output.settings import impulse_count, setting_words
+from llise.output.words import area_words, place_words, verdict_sentence
 from llise.storage.files import printable
 
-if TYPE_CHECKING:
-    from llise.diagnosis import Diagnosis
-
-SCHEMA = 1
+SCHEMA = 2
 """Version of the JSON output, described by diagnose.schema.json."""
+
+LINE = 120
+"""Columns of a terminal that a table should not exceed."""
 
 
 class Rows(Protocol):
     """A form of output to which diagnoses and failures are added one after the other."""
 
     def add(self, diagnosis: Diagnosis) -> None:
-        """Add the diagnosis of one image."""
+        """Add the diagnosis of one image.
+
+        Parameters
+        ----------
+        diagnosis : Diagnosis
+            The diagnosis of one image.
+        """
 
     def add_failure(self, file: str, message: str) -> None:
-        """Add an image that could not be diagnosed."""
+        """Add an image that could not be diagnosed.
+
+        Parameters
+        ----------
+        file : str
+            Name of the image.
+        message : str
+            Why it could not be diagnosed.
+        """
 
     def close(self) -> None:
         """Finish the output."""
@@ -58,45 +76,80 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "file": diagnosis.file,
         "verdict": list(diagnosis.verdict),
         "confidence": float(diagnosis.confidence),
-        "shares": {label: float(diagnosis.shares.get(label, 0.0)) for label in LABELS},
+        "shares": {label: float(diagnosis.shares.get(label, 0.0)) for label in BLOCK_LABELS},
         "severity": {kind: float(mse) for kind, mse in diagnosis.severity.items()},
         "mse": float(diagnosis.mse),
-        "psnr": float(diagnosis.psnr) if math.isfinite(diagnosis.psnr) else None,
+        "psnr": _finite(diagnosis.psnr),
         "ssim": float(diagnosis.ssim),
         "block_grid": list(diagnosis.block_grid),
-        "block_labels": [[LABELS[code] for code in row] for row in diagnosis.block_labels],
+        "block_labels": [[BLOCK_LABELS[code] for code in row] for row in diagnosis.block_labels],
+        "is_copy": bool(diagnosis.is_copy),
+        "faults": [_fault_dict(fault) for fault in diagnosis.faults],
     }
 
 
+def _fault_dict(fault: Fault) -> dict[str, Any]:
+    return {
+        "kinds": list(fault.kinds),
+        "confidence": float(fault.confidence),
+        "box": [int(side) for side in fault.box],
+        "area": float(fault.area),
+        "severity": {kind: float(mse) for kind, mse in fault.severity.items()},
+        "estimate": {
+            kind: {
+                name: {"value": _finite(setting.value), "low": _finite(setting.low), "high": _finite(setting.high)}
+                for name, setting in settings.items()
+            }
+            for kind, settings in fault.estimate.items()
+        },
+        "explained": float(fault.explained),
+        "blocks": block_runs(fault.region),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%"
+
+
 class Table:
-    """Aligned columns; the first is as wide as the longest name.
+    """Aligned columns of at most 120 characters, one line for each fault.
 
     Parameters
     ----------
     out : file
         Text is written to it.
-    names : iterable of str
-        Names of all images, which decide the width of the first column.
+    names : sequence of str
+        Names of all images, which decide the width of the first column. Where the lines would be too long, the folder
+        that all images share is left out; a name that is still too long is shortened in its middle.
 
     Examples
     --------
     >>> import sys
     >>> table = Table(sys.stdout, ["a.png", "b.png"])
     >>> table.add(diagnosis)  # doctest: +SKIP
-    FILE   VERDICT                          SURE  SEVERITY (MSE)    PSNR    SSIM
-    a.png  blur                             93 %             312   23.19  0.7100
+    FILE   VERDICT                   WHERE             ESTIMATE              SURE  SEVERITY   PSNR    SSIM
+    a.png  jpeg                      whole picture     quality 12             97%       312  23.19  0.7100
+           blur                      lower left 15%    2.1 px                 91%        80
     """
 
-    HEAD = ("VERDICT", "SURE", "SEVERITY (MSE)", "PSNR", "SSIM")
-    WIDTHS = (30, 5, 14, 6, 6)
+    HEAD = ("VERDICT", "WHERE", "ESTIMATE", "SURE", "SEVERITY", "PSNR", "SSIM")
+    WIDTHS = (24, 16, 20, 4, 8, 5, 6)
+    WIDEST = LINE - sum(WIDTHS) - 2 * len(WIDTHS)  # of the names
+    N_WORDS = 3  # columns of words, aligned at the left; the numbers are aligned at the right
 
-    def __init__(self, out: IO[str], names: Iterable[str]):
+    def __init__(self, out: IO[str], names: Sequence[str]):
         self.out = out
-        self.width = max([4, *(len(printable(name)) for name in names)])
+        too_long = max((len(printable(name)) for name in names), default=0) > self.WIDEST
+        self.folder = _shared_folder(names) if too_long else ""
+        self.width = max([len("FILE"), *(len(self._short(name)) for name in names)])
         self._started = False
 
     def add(self, diagnosis: Diagnosis) -> None:
-        """Print one row; the first is preceded by the head.
+        """Print the lines of one image; the first is preceded by the head.
 
         Parameters
         ----------
@@ -106,15 +159,13 @@ class Table:
         if not self._started:
             self._print("FILE", *self.HEAD)
             self._started = True
-        severity = " + ".join(f"{diagnosis.severity[kind]:.0f}" for kind in diagnosis.verdict if kind in KINDS)
-        self._print(
-            printable(diagnosis.file or ""),
-            " + ".join(diagnosis.verdict),
-            f"{100 * diagnosis.confidence:.0f} %",
-            severity or "-",
-            f"{diagnosis.psnr:.2f}",
-            f"{diagnosis.ssim:.4f}",
-        )
+        measures = f"{diagnosis.psnr:.2f}", f"{diagnosis.ssim:.4f}"
+        name = self._short(diagnosis.file or "")
+        if not diagnosis.faults:
+            self._print(name, "original", "-", "-", _percent(diagnosis.confidence), "-", *measures)
+        for number, fault in enumerate(diagnosis.faults):
+            cells = self._cells(fault, diagnosis)
+            self._print(*((name, *cells, *measures) if number == 0 else ("", *cells)))
 
     def add_failure(self, file: str, message: str) -> None:
         """Print nothing: the message goes to standard error.
@@ -130,13 +181,44 @@ class Table:
     def close(self) -> None:
         """Do nothing: everything is written already."""
 
-    def _print(self, name: str, verdict: str, *numbers: str) -> None:
-        cells = [f"{verdict:{self.WIDTHS[0]}}"] + [f"{text:>{w}}" for text, w in zip(numbers, self.WIDTHS[1:])]
-        print(f"{name:{self.width}}", *cells, sep="  ", file=self.out, flush=True)
+    def _short(self, name: str) -> str:
+        text = printable(name.removeprefix(self.folder))
+        half = self.WIDEST // 2
+        return text if len(text) <= self.WIDEST else f"{text[: self.WIDEST - half - 3]}...{text[-half:]}"
+
+    def _cells(self, fault: Fault, diagnosis: Diagnosis) -> tuple[str, ...]:
+        place = place_words(fault)
+        if place != "whole picture":
+            place = f"{place} {area_words(fault.area).replace(' ', '')}"
+        count = impulse_count(fault, diagnosis.image.size)
+        settings = [setting_words(kind, fault.estimate.get(kind, {}), count) for kind in fault.kinds]
+        return (
+            "+".join(fault.kinds) if diagnosis.is_copy else "not a copy",
+            place,
+            ", ".join(filter(None, settings)) or "-",
+            _percent(fault.confidence),
+            "+".join(f"{mse:.0f}" for mse in fault.severity.values()) or "-",
+        )
+
+    def _print(self, name: str, *cells: str) -> None:
+        words = [f"{text:{width}}" for text, width in zip(cells[: self.N_WORDS], self.WIDTHS)]
+        numbers = [f"{text:>{width}}" for text, width in zip(cells[self.N_WORDS :], self.WIDTHS[self.N_WORDS :])]
+        print("  ".join([f"{name:{self.width}}", *words, *numbers]).rstrip(), file=self.out, flush=True)
+
+
+def _shared_folder(names: Sequence[str]) -> str:
+    """The folder in which all files lie, with a slash at its end; empty if there is none."""
+    folder = names[0].rpartition("/")[0]
+    while folder and not all(name.startswith(f"{folder}/") for name in names):
+        folder = folder.rpartition("/")[0]
+    return f"{folder}/" if folder else ""
 
 
 class Csv:
     """Comma-separated values, one line for each image; a failed image has only its name and the error.
+
+    The columns of version 0.1 come first and are unchanged. A name or an error message that a spreadsheet would take
+    for a formula has an apostrophe in front.
 
     Parameters
     ----------
@@ -155,6 +237,7 @@ class Csv:
     COLUMNS = (
         "file", "verdict", "confidence", *(f"share_{label}" for label in LABELS),
         *(f"severity_{kind}" for kind in KINDS), "mse", "psnr", "ssim", "error",
+        f"share_{UNKNOWN}", f"severity_{UNKNOWN}", "is_copy", "n_faults", "faults", "sentence",
     )  # fmt: skip
 
     def __init__(self, out: IO[str]):
@@ -171,14 +254,18 @@ class Csv:
             The diagnosis of one image.
         """
         row: dict[str, Any] = {
-            "file": printable(diagnosis.file or ""),
+            "file": _harmless(diagnosis.file or ""),
             "verdict": "+".join(diagnosis.verdict),
             "confidence": f"{diagnosis.confidence:.4f}",
-            **{f"share_{label}": f"{diagnosis.shares.get(label, 0.0):.6f}" for label in LABELS},
-            **{f"severity_{kind}": f"{mse:.2f}" for kind, mse in diagnosis.severity.items() if kind in KINDS},
+            **{f"share_{label}": f"{diagnosis.shares.get(label, 0.0):.6f}" for label in BLOCK_LABELS},
+            **{f"severity_{kind}": f"{mse:.2f}" for kind, mse in diagnosis.severity.items()},
             "mse": f"{diagnosis.mse:.4f}",
             "psnr": f"{diagnosis.psnr:.4f}",
             "ssim": f"{diagnosis.ssim:.6f}",
+            "is_copy": "yes" if diagnosis.is_copy else "no",
+            "n_faults": len(diagnosis.faults),
+            "faults": "; ".join(_fault_text(fault) for fault in diagnosis.faults),
+            "sentence": verdict_sentence(diagnosis),
         }
         self.writer.writerow(row)
         self.out.flush()
@@ -193,11 +280,36 @@ class Csv:
         message : str
             What is wrong with it.
         """
-        self.writer.writerow({"file": printable(file), "error": printable(message)})
+        self.writer.writerow({"file": _harmless(file), "error": _harmless(message)})
         self.out.flush()
 
     def close(self) -> None:
         """Do nothing: everything is written already."""
+
+
+def _harmless(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    cell = printable(text)
+    return f"'{cell}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+def _fault_text(fault: Fault) -> str:
+    """Kinds, then settings, area, box (top, left, bottom, right), severity and confidence as ``name=value``."""
+    settings = [
+        f"{kind}.{name}={setting.value:.6g}"
+        for kind, values in fault.estimate.items()
+        for name, setting in values.items()
+    ]
+    return " ".join(
+        [
+            "+".join(fault.kinds),
+            *settings,
+            f"area={fault.area:.6g}",
+            f"box={':'.join(str(int(side)) for side in fault.box)}",
+            *(f"{kind}.severity={mse:.2f}" for kind, mse in fault.severity.items()),
+            f"confidence={fault.confidence:.4f}",
+        ]
+    )
 
 
 class Json:
@@ -216,7 +328,7 @@ class Json:
     >>> rows = Json(io.StringIO(), "original.png")
     >>> rows.close()
     >>> json.loads(rows.out.getvalue())
-    {'schema': 1, 'reference': 'original.png', 'images': []}
+    {'schema': 2, 'reference': 'original.png', 'images': []}
     """
 
     def __init__(self, out: IO[str], reference: str):

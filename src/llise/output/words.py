@@ -1,32 +1,48 @@
-"""How kinds and strengths of distortions are named and coloured, and a diagnosis as one sentence."""
+"""A diagnosis in a person's words: names, places and strengths of faults, and one sentence for all of them."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from llise.labels import LABELS
+from llise.diagnosis.result import UNKNOWN, Diagnosis, Fault
+from llise.kinds import registry
+from llise.labels import KINDS
+from llise.output.settings import FEW, about, impulse_count, number, pixel_words
 
-if TYPE_CHECKING:
-    from llise.diagnosis import Diagnosis
+COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
+"""The palette of Okabe and Ito, distinguishable with every kind of colour vision; in the order of BLOCK_LABELS."""
 
-COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
-"""The palette of Okabe and Ito, distinguishable with every kind of colour vision; in the order of LABELS."""
-
-NAMES = dict(zip(LABELS, ("original", "contrast", "Gaussian noise", "luminance", "blur", "impulse noise", "JPEG")))
+NAMES = {"original": "original"} | {kind: registry.get(kind).short_title for kind in KINDS} | {UNKNOWN: "unknown"}
 """Name of each label in a table."""
 
-NOUNS = {**NAMES, "contrast": "contrast change", "luminance": "luminance shift", "jpeg": "JPEG compression"}
-"""Name of each distortion after a word for its strength."""
+NOUNS = {
+    "original": "original",
+    **{kind: registry.get(kind).title for kind in KINDS},
+    UNKNOWN: "a difference that is none of the known kinds",
+}
+"""Name of each kind in a sentence."""
 
 STRENGTHS = ((30, "slight"), (150, "moderate"), (600, "strong"), (math.inf, "severe"))
 """Words for an MSE up to each bound."""
 
+DOUBTFUL = 0.8
+"""Confidence below which an answer is shown as doubtful."""
+
+WHOLE = 0.97
+"""Share of the area from which a region counts as the whole picture."""
+
+PLACES = (
+    ("upper left", "top", "upper right"),
+    ("left", "middle", "right"),
+    ("lower left", "bottom", "lower right"),
+)
+"""Names of the ninths of a picture."""
+
 
 def verdict_sentence(diagnosis: Diagnosis) -> str:
-    """Say in one sentence what is wrong, how strongly, where, and how certain that is.
+    """Say in one sentence what is wrong, how strongly and where, and where that is doubtful.
 
     Parameters
     ----------
@@ -41,19 +57,92 @@ def verdict_sentence(diagnosis: Diagnosis) -> str:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> verdict_sentence(SimpleNamespace(verdict=("blur",), confidence=0.93, severity={"blur": 312.4},
-    ...                                  block_severity=np.ones((8, 8))))
-    'Strong blur (MSE 312), 93 % confident.'
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, Interval
+    >>> fault = Fault(("jpeg",), 0.97, np.ones((8, 8), bool), (0, 0, 64, 64), 1.0, {"jpeg": 80.0},
+    ...               {"jpeg": {"quality": Interval(12, 10, 14)}})
+    >>> verdict_sentence(SimpleNamespace(faults=[fault], is_copy=True, image=np.zeros((64, 64))))
+    'JPEG compression, quality about 12, over the whole picture.'
     """
-    confidence = f"{100 * diagnosis.confidence:.0f} % confident"
-    if diagnosis.verdict == ("original",):
-        return f"No distortion found: a faithful copy of the reference, {confidence}."
-    kinds = []
-    for kind in diagnosis.verdict:
-        mse = diagnosis.severity[kind]
-        kinds.append(f"{strength_word(mse)} {NOUNS[kind]} (MSE {mse:.0f})")
-    text = " and ".join(kinds)
-    return f"{text[0].upper()}{text[1:]}{_place(diagnosis.block_severity)}, {confidence}."
+    if not diagnosis.is_copy:
+        return "This does not look like a copy of the reference."
+    if not diagnosis.faults:
+        return "No difference beyond rounding."
+    text = "; ".join(fault_phrase(fault, diagnosis.image.size) for fault in diagnosis.faults)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def fault_phrase(fault: Fault, n_pixels: int) -> str:
+    """Say what one fault is and where; a doubtful one says how doubtful it is.
+
+    Parameters
+    ----------
+    fault : Fault
+        The fault.
+    n_pixels : int
+        Number of pixels of the picture.
+
+    Returns
+    -------
+    str
+        A part of a sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, Interval
+    >>> region = np.zeros((8, 8), bool)
+    >>> region[5:, :3] = True
+    >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
+    >>> fault_phrase(Fault(("blur",), 0.62, region, (40, 0, 64, 24), 0.14, {"blur": 80.0}, estimate), 4096)
+    'probably blur of about 2.1 px at the lower left (14 % of the area), 62 % confident'
+    """
+    alone = len(fault.kinds) == 1
+    words = " and ".join(_kind_words(kind, fault, n_pixels, alone) for kind in fault.kinds)
+    pause = "," if alone and _ends_with_setting(fault) else ""
+    phrase = f"{words}{pause} {_place_phrase(fault, n_pixels)}"
+    if fault.confidence >= DOUBTFUL:
+        return phrase
+    doubt = "probably" if fault.confidence >= 0.5 else "possibly"
+    return f"{doubt} {phrase}, {100 * fault.confidence:.0f} % confident"
+
+
+def place_words(fault: Fault) -> str:
+    """Name the part of the picture in which the region lies.
+
+    Parameters
+    ----------
+    fault : Fault
+        The fault.
+
+    Returns
+    -------
+    str
+        One of ``PLACES``, ``"whole picture"``, ``"most of it"`` (at least half of the picture, in no certain place)
+        or ``"scattered"`` (where fewer than half of the blocks lie at the place that their centre would name).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault
+    >>> region = np.zeros((9, 9), bool)
+    >>> region[0, 0] = region[8, 8] = True
+    >>> place_words(Fault(("impulse_noise",), 1.0, region, (0, 0, 72, 72), 0.02, {"impulse_noise": 80.0}))
+    'scattered'
+    """
+    if fault.area >= WHOLE or fault.is_whole:
+        return "whole picture"
+    at = (np.argwhere(fault.region) + 0.5) / fault.region.shape
+    row, col = (int(third) for third in np.minimum(3 * at.mean(axis=0), 2))
+    # "top" says nothing about left or right, so that the region may be as wide as it likes.
+    inside = np.ones(len(at), bool)
+    for values, third in ((at[:, 0], row), (at[:, 1], col)):
+        if third != 1 or row == col == 1:
+            low, high = ((0.0, 0.5), (0.2, 0.8), (0.5, 1.0))[third]
+            inside &= (values >= low) & (values <= high)
+    if inside.mean() >= 0.5 and not (row == col == 1 and fault.area >= 0.5):
+        return PLACES[row][col]
+    return "most of it" if fault.area >= 0.5 else "scattered"
 
 
 def strength_word(mse: float) -> str:
@@ -77,13 +166,78 @@ def strength_word(mse: float) -> str:
     return next(word for bound, word in STRENGTHS if mse < bound)
 
 
-def _place(severity: np.ndarray) -> str:
-    """Name the ninth of the picture that is much worse than the mean, if there is one."""
-    if min(severity.shape) < 3:
-        return ""
-    ninths = np.array([[part.mean() for part in np.array_split(row, 3, axis=1)] for row in np.array_split(severity, 3)])
-    row, col = np.unravel_index(ninths.argmax(), ninths.shape)
-    if ninths[row, col] < 1.5 * severity.mean():
-        return ""
-    place = " ".join(filter(None, [("top", "", "bottom")[row], ("left", "", "right")[col]])) or "centre"
-    return f", most at the {place}"
+def area_words(area: float) -> str:
+    """Write a share of the picture in per cent.
+
+    Parameters
+    ----------
+    area : float
+        Share between 0 and 1.
+
+    Returns
+    -------
+    str
+        The per cent, with a digit after the point where there is less than one.
+
+    Examples
+    --------
+    >>> area_words(0.153), area_words(0.004), area_words(0.0001)
+    ('15 %', '0.4 %', '<0.1 %')
+    """
+    percent = 100 * area
+    if percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if percent < 0.95 else f"{percent:.0f} %"
+
+
+def _place_phrase(fault: Fault, n_pixels: int) -> str:
+    place = place_words(fault)
+    if place == "whole picture":
+        return "over the whole picture"
+    phrase = {"most of it": "over most of the picture", "scattered": "in several places", "middle": "in the middle"}
+    words = phrase.get(place, f"at the {place}")
+    if fault.kinds == ("impulse_noise",) and impulse_count(fault, n_pixels) < FEW:
+        return words
+    return f"{words} ({area_words(fault.area).replace('<', 'less than ')} of the area)"
+
+
+def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
+    """Kind and settings; after another kind, or before one, the settings stand in brackets."""
+    settings = fault.estimate.get(kind, {})
+    noun = NOUNS[kind]
+    if "length" in settings:
+        angle = f" at {settings['angle'].value:.0f} degrees" if "angle" in settings else ""
+        return f"motion blur of {about(settings['length'])} px{angle}"
+    if "radius" in settings:
+        return f"lens blur of radius {number(settings['radius'].value)} px"
+    if kind == "blur" and "sigma" in settings:
+        return f"blur of {about(settings['sigma'])} px"
+    if kind == "jpeg" and "quality" in settings:
+        return _with(noun, f"quality {about(settings['quality'])}", alone)
+    if kind == "contrast" and "gain" in settings:
+        gain = settings["gain"].value
+        change = "inverted" if gain < 0 else "raised" if gain > 1 else "reduced"
+        return _with(f"{change} contrast", f"gain about {number(gain)}", alone)
+    if kind == "luminance" and "offset" in settings:
+        offset = settings["offset"].value
+        shift = f"{'darker' if offset < 0 else 'lighter'} by about {number(abs(offset))} grey levels"
+        return shift if alone else f"{noun} ({shift})"
+    if kind == "gaussian_noise" and "sigma" in settings:
+        deviation = about(settings["sigma"])
+        return f"{noun} with a deviation of {deviation} grey levels" if alone else f"{noun} (deviation {deviation})"
+    if kind == "impulse_noise" and "share" in settings:
+        count = impulse_count(fault, n_pixels)
+        share = f"{about(settings['share'], 100)} % of the pixels"
+        return f"{noun} in {pixel_words(count) if count < FEW else share}"
+    return noun if kind == "unknown" else f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
+
+
+def _with(noun: str, setting: str, alone: bool) -> str:
+    return f"{noun}, {setting}" if alone else f"{noun} ({setting})"
+
+
+def _ends_with_setting(fault: Fault) -> bool:
+    """Whether a comma belongs between the words for the only kind and those for the place."""
+    (kind,) = fault.kinds
+    settings = fault.estimate.get(kind, {})
+    return any(name in settings for name in ("quality", "gain", "angle"))

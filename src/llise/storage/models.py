@@ -38,11 +38,30 @@ class Savable(Protocol):
     """What a class needs so that its objects can be saved; it must be in :data:`llise.storage.registry.SAVABLE` too."""
 
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays, and settings that JSON can hold, from which :meth:`from_state` restores the object."""
+        """Return all from which :meth:`from_state` restores the object.
+
+        Returns
+        -------
+        arrays : dict of str to ndarray
+        settings : dict
+            Values that JSON can hold.
+        """
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Any:
-        """Restore an object; any exception means that the state cannot be used."""
+        """Restore an object; any exception means that the state cannot be used.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+        settings : dict
+            As :meth:`to_state` returned them.
+
+        Returns
+        -------
+        object
+            An object of this class.
+        """
 
 
 @dataclass(frozen=True)

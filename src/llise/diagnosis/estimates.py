@@ -1,0 +1,165 @@
+"""The settings of a fault in its kinds' own units, how much each kind contributes, and how much all of it explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from llise.diagnosis.block_sums import BLOCK
+from llise.diagnosis.chains import Chain, fit_chain, likeness
+from llise.diagnosis.estimate_errors import EstimateErrors
+from llise.diagnosis.region_pixels import RegionPixels, region_pixels
+from llise.diagnosis.result import Interval
+from llise.kinds.fitting import ROUNDING
+
+TILES = (20, 4, 1)
+"""Most tiles to measure on if none, one or both of the kinds take applying a filter or a coder many times."""
+
+
+@dataclass(frozen=True)
+class FaultEstimate:
+    """The settings of a fault.
+
+    Attributes
+    ----------
+    parameters : dict of str to dict of str to Interval
+        For each kind its settings with 90 % intervals.
+    severity : dict of str to float
+        Mean squared error that each kind contributes; the sum is the measured error of the region.
+    explained : float
+        Share of the error that the kinds with these settings account for, 0 to 1. Random parts count as explained as
+        far as what remains is as strong as them and as little alike from pixel to pixel.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimates import FaultEstimate
+    >>> FaultEstimate(severity={"blur": 4.0}).explained
+    0.0
+    """
+
+    parameters: dict[str, dict[str, Interval]] = field(default_factory=dict)
+    severity: dict[str, float] = field(default_factory=dict)
+    explained: float = 0.0
+
+
+def estimate_fault(
+    reference: np.ndarray,
+    copy: np.ndarray,
+    region: np.ndarray,
+    kinds: tuple[str, ...],
+    errors: EstimateErrors | None = None,
+) -> FaultEstimate:
+    """Estimate the settings of one kind or of two kinds in a region.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        Pristine image and faulty copy.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of 8 x 8 pixels over which the fault extends, at least one.
+    kinds : tuple of str
+        One kind or two, in any order: which was applied first is found out.
+    errors : EstimateErrors, optional
+        How far estimates lie from the truth; rough bounds if left out.
+
+    Returns
+    -------
+    FaultEstimate
+        Settings with intervals, contributions, explained share. Kinds without an estimate have no settings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import estimate_fault
+    >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
+    >>> found = estimate_fault(image, image + 5, np.ones((16, 16), bool), ("luminance",))
+    >>> found.parameters["luminance"]["offset"].value, found.severity, found.explained
+    (5.0, {'luminance': 25.0}, 1.0)
+    """
+    kinds = tuple(kinds)
+    if not region.any():
+        raise ValueError("the region has no block; expected at least one that is True")
+    measured = region_error(reference, copy, region)
+    pixels = region_pixels(reference, copy, region, TILES[len({"blur", "jpeg"} & set(kinds))])
+    chain = fit_chain(pixels, kinds, float(reference.mean()))
+    if chain is None:
+        return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)
+    errors = errors or EstimateErrors()
+    blocks = int(np.count_nonzero(region))
+    parameters = {
+        kind: errors.intervals(kind, fit.parameters, _partner(kind, kinds), blocks, measured)
+        for kind, fit in chain.steps
+    }
+    shares, explained = _account(chain, pixels)
+    return FaultEstimate(
+        {kind: parameters[kind] for kind in kinds}, {kind: measured * shares[kind] for kind in kinds}, explained
+    )
+
+
+def _partner(kind: str, kinds: tuple[str, ...]) -> str | None:
+    return next((other for other in kinds if other != kind), None)
+
+
+def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> float:
+    """Return the mean squared error of the pixels of a region.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two images.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of 8 x 8 pixels.
+
+    Returns
+    -------
+    float
+        Mean squared difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import region_error
+    >>> image = np.zeros((8, 16), np.uint8)
+    >>> region_error(image, image + np.repeat(np.uint8([0, 3]), 8), np.array([[False, True]]))
+    9.0
+    """
+    total, count = 0.0, 0
+    for row in np.flatnonzero(region.any(axis=1)):
+        rows = slice(row * BLOCK, (row + 1) * BLOCK)
+        chosen = np.repeat(region[row], BLOCK)[: reference.shape[1]]
+        difference = np.subtract(reference[rows], copy[rows], dtype=np.int32)[:, chosen].ravel()
+        total += float(difference @ difference)
+        count += difference.size
+    return total / max(count, 1)
+
+
+def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], float]:
+    """Share of each kind in the error, and share of the error that all of them explain."""
+    reference, copy, mask = pixels
+    rng = np.random.default_rng(0)
+    drawn = [reference]
+    for _, fit in chain.steps:
+        drawn.append(fit.draw(drawn[-1], rng) if fit.draw else fit.apply(drawn[-1]))
+    parts = {kind: _power(drawn[i + 1] - drawn[i], mask) for i, (kind, _) in enumerate(chain.steps)}
+    whole = sum(parts.values())
+    shares = {kind: part / whole if whole > 0 else 1 / len(parts) for kind, part in parts.items()}
+    total = _power(copy - reference, mask)
+    if total <= 0:
+        return shares, 1.0
+    remade = chain.images(reference)[-1]
+    left = mask if chain.hit is None else mask & ~chain.hit
+    rest, expected = copy - remade, drawn[-1] - remade
+    if chain.hit is not None:
+        expected = np.where(np.abs(expected) > 5 * np.std(rest[left]) + 0.5, 0, expected) if left.any() else expected
+    unexplained = _power(rest, left)
+    if any(fit.draw for _, fit in chain.steps):
+        match = float(np.clip(1 - 2 * max(abs(likeness(rest, left) - likeness(expected, left)) - 0.05, 0), 0, 1))
+        unexplained -= match * min(_power(expected, left) * 1.05, unexplained)
+    share = np.count_nonzero(left) / max(np.count_nonzero(mask), 1)
+    return shares, float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
+
+
+def _power(values: np.ndarray, mask: np.ndarray) -> float:
+    chosen = values[mask]
+    return float(np.mean(chosen * chosen)) if chosen.size else 0.0

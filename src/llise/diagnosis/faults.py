@@ -1,0 +1,147 @@
+"""Faults from the parts of all areas: which belong together, which lie over one another, how far they extend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from llise.diagnosis.copies import SETS
+from llise.diagnosis.regions import SMALL_ISLAND
+
+ALIKE = 6.0
+"""Parts of the same kinds are one fault where their errors differ by less than this factor."""
+
+WHOLE = 0.98
+"""Share of the blocks with texture that a fault must cover to extend over the whole picture."""
+
+TEXTURE = 2.0
+"""Deviation of a block of the reference that most kinds would change."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of an area with one set of kinds.
+
+    Attributes
+    ----------
+    area : int
+        Number of the area in which it lies.
+    mask : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    probabilities : ndarray, shape (n_sets,)
+        What the judge says of it.
+    """
+
+    area: int
+    mask: np.ndarray
+    probabilities: np.ndarray
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The most probable set of kinds."""
+        return SETS[int(self.probabilities.argmax())]
+
+    @property
+    def confidence(self) -> float:
+        """Its probability."""
+        return float(self.probabilities.max())
+
+
+@dataclass(eq=False)
+class Finding:
+    """Kinds and region of a fault before it is estimated: ``(kinds, mask, confidence)``."""
+
+    kinds: tuple[str, ...]
+    mask: np.ndarray
+    confidence: float
+
+
+def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
+    """Make faults of parts.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Parts of all areas.
+    error : ndarray, shape (rows, cols)
+        Mean squared error of each block.
+
+    Returns
+    -------
+    list of Finding
+        Where a part has one kind and another part of the same area has that kind and a second one, the first kind
+        extends over both, and the second kind is a fault of its own.  Parts of the same kinds are one fault.
+    """
+    parts = _without_strays(parts)
+    found: list[Finding] = []
+    for area in sorted({part.area for part in parts}):
+        found += _of_area([part for part in parts if part.area == area])
+    return _united(found, error)
+
+
+def _without_strays(parts: list[Part]) -> list[Part]:
+    """Islands of few blocks take the kinds of a larger part where the judge does not exclude them."""
+    large = [part for part in parts if part.mask.sum() >= SMALL_ISLAND]
+    kept = list(large)
+    for part in parts:
+        if part.mask.sum() >= SMALL_ISLAND:
+            continue
+        hosts = [host for host in large if part.probabilities[SETS.index(host.kinds)] > 0.02]
+        if hosts:
+            host = max(hosts, key=lambda host: part.probabilities[SETS.index(host.kinds)])
+            kept.append(Part(part.area, part.mask, host.probabilities))
+        else:
+            kept.append(part)
+    return kept
+
+
+def _of_area(parts: list[Part]) -> list[Finding]:
+    singles = {part.kinds[0]: part for part in parts if len(part.kinds) == 1}
+    found: list[Finding] = []
+    regions = {kind: (part.mask.copy(), part.confidence) for kind, part in singles.items()}
+    for part in parts:
+        if len(part.kinds) == 1:
+            continue
+        below = [kind for kind in part.kinds if kind in singles]
+        if not below:
+            found.append(Finding(part.kinds, part.mask, part.confidence))
+            continue
+        for kind in part.kinds:
+            if kind in regions:
+                regions[kind][0][part.mask] = True
+            else:
+                regions[kind] = (part.mask.copy(), part.confidence)
+    return found + [Finding((kind,), mask, confidence) for kind, (mask, confidence) in regions.items()]
+
+
+def _united(found: list[Finding], error: np.ndarray) -> list[Finding]:
+    united: list[Finding] = []
+    for one in sorted(found, key=lambda finding: -finding.mask.sum()):
+        same = next((other for other in united if other.kinds == one.kinds and _alike(one, other, error)), None)
+        if same is None:
+            united.append(one)
+            continue
+        shares = np.array([same.mask.sum(), one.mask.sum()]) / (same.mask.sum() + one.mask.sum())
+        same.confidence = float(shares @ [same.confidence, one.confidence])
+        same.mask = same.mask | one.mask
+    return united
+
+
+def _alike(one: Finding, other: Finding, error: np.ndarray) -> bool:
+    if one.mask.sum() < SMALL_ISLAND:
+        return True
+    low, high = sorted(error[finding.mask].mean() for finding in (one, other))
+    return high <= ALIKE * low
+
+
+def extend(finding: Finding, texture: np.ndarray, others: list[Finding]) -> None:
+    """Let a fault that covers nearly all blocks with texture extend over the whole picture.
+
+    Flat blocks look the same before and after blur or JPEG coding, so that nothing can be measured there.
+    """
+    free = ~np.any([other.mask for other in others if other is not finding] or [np.zeros_like(finding.mask)], axis=0)
+    rough = texture >= min(TEXTURE, float(np.median(texture)))
+    inside = finding.mask & rough
+    if finding.mask.mean() > 0.5 and inside.sum() >= WHOLE * rough.sum():
+        finding.mask = finding.mask | free

@@ -1,0 +1,216 @@
+"""The judge: which kinds a region has, learned once for all references and shipped with the package.
+
+Several small networks see the features of a region and those of the faulty area around it, and their probabilities
+are averaged.  The file has plain arrays only (safetensors) and says in its header for which features and sets of
+kinds it was trained, on what, and the fingerprint of its arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from typing import Any
+
+import numpy as np
+
+from llise.diagnosis import network
+from llise.diagnosis.copies import SETS
+from llise.diagnosis.features import feature_names, features
+from llise.storage.files import atomic_write
+
+VERSION = 1
+"""Version of the file's form; a judge of another version is refused."""
+
+FILE = "judge.safetensors"
+N_LAYERS = 3
+TRAIN_AGAIN = "train it again with python -m llise.diagnosis.train"
+FURTHEST = 6.0
+"""Standardised features are cut at so many deviations."""
+
+
+class JudgeError(ValueError):
+    """A judge file cannot be used; the message names it and says what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Networks that name the kinds of a region.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of float32, shape (n_inputs,)
+        Mean and deviation of each input in the training.
+    networks : list of list of ndarray
+        Matrix and offset of each layer of each network.
+    temperature : float
+        What the networks' outputs are divided by, so that the probabilities are honest on pictures kept aside.
+    errors : dict of str to ndarray
+        Errors of the estimates in units of the kinds, see :mod:`llise.diagnosis.calibration`.
+    training : dict
+        What the judge was trained on: pictures, scenes, seed.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.judge import shipped_judge
+    >>> len(shipped_judge().networks)
+    4
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    networks: list[network.Weights]
+    temperature: float
+    errors: dict[str, np.ndarray]
+    training: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<Judge of {len(self.networks)} networks, {len(SETS)} sets of kinds, fingerprint {self.fingerprint()[:12]}>"
+
+    def __call__(self, sums: np.ndarray, context: np.ndarray, greys: tuple[float, float, float]) -> np.ndarray:
+        """Return the probabilities of all sets of kinds.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (n, n_sums)
+            Sums of :mod:`llise.diagnosis.block_sums` over each region.
+        context : ndarray, shape (n_sums,)
+            The same over the whole faulty area in which the regions lie.
+        greys : tuple of float
+            Mean, deviation and median of the reference.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_sets)
+            Probabilities, in the order of :data:`llise.diagnosis.copies.SETS`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.diagnosis import block_sums
+        >>> from llise.diagnosis.judge import shipped_judge
+        >>> picture = np.arange(64 * 64, dtype=np.uint8).reshape(64, 64)
+        >>> sums = block_sums.measure(picture, picture + np.uint8(9) * (picture < 200)).sum((0, 1))
+        >>> shipped_judge()(sums[None], sums, (127.5, 73.9, 127.5)).shape
+        (1, 21)
+        """
+        own, around = features(sums, greys), features(context[None], greys)
+        return self.probabilities(np.concatenate([own, np.broadcast_to(around, own.shape)], axis=1))
+
+    def probabilities(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the probabilities (n, n_sets) for inputs (n, n_inputs)."""
+        x = standardised(inputs, self.mean, self.scale)
+        answers = [network.softmax(network.logits(weights, x) / self.temperature) for weights in self.networks]
+        return np.mean(answers, axis=0)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays by name, as they are saved."""
+        named = {"mean": self.mean, "scale": self.scale, "temperature": np.array([self.temperature], np.float32)}
+        for number, weights in enumerate(self.networks):
+            for layer in range(N_LAYERS):
+                named[f"network{number}.matrix{layer}"] = weights[2 * layer]
+                named[f"network{number}.offset{layer}"] = weights[2 * layer + 1]
+        return named | {f"errors.{name}": values for name, values in self.errors.items()}
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of all arrays."""
+        digest = hashlib.sha256()
+        for name, values in sorted(self.arrays().items()):
+            digest.update(
+                repr((name, values.dtype.str, values.shape)).encode() + np.ascontiguousarray(values).tobytes()
+            )
+        return digest.hexdigest()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the judge to one safetensors file.
+
+        Parameters
+        ----------
+        path : str or path
+            Replaced as a whole when everything is written.
+        """
+        from safetensors.numpy import save
+
+        header = {
+            "version": VERSION,
+            "features": feature_names(),
+            "sets": ["+".join(kinds) for kinds in SETS],
+            "fingerprint": self.fingerprint(),
+            "training": self.training,
+        }
+        arrays = {name: np.ascontiguousarray(values) for name, values in self.arrays().items()}
+        with atomic_write(path) as file:
+            file.write(save(arrays, metadata={"llise-judge": json.dumps(header)}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Judge:
+        """Read a judge that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Judge
+            The judge.
+
+        Raises
+        ------
+        JudgeError
+            The file is damaged, or was trained for other features, kinds or another version.
+        """
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, "numpy") as file:
+                header = json.loads((file.metadata() or {})["llise-judge"])
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+            raise JudgeError(f"{path}: not a judge of llise ({error}); {TRAIN_AGAIN}") from None
+        known = {"version": VERSION, "features": feature_names(), "sets": ["+".join(kinds) for kinds in SETS]}
+        for name, expected in known.items():
+            if header.get(name) != expected:
+                raise JudgeError(f"{path}: was trained for another list of {name} than this llise has; {TRAIN_AGAIN}")
+        judge = cls._from_arrays(arrays, header.get("training", {}))
+        if judge.fingerprint() != header.get("fingerprint"):
+            raise JudgeError(f"{path}: changed since it was trained; {TRAIN_AGAIN}")
+        return judge
+
+    @classmethod
+    def _from_arrays(cls, arrays: dict[str, np.ndarray], training: dict[str, Any]) -> Judge:
+        count = sum(name.endswith(".matrix0") for name in arrays)
+        networks = [
+            [arrays[f"network{number}.{part}{layer}"] for layer in range(N_LAYERS) for part in ("matrix", "offset")]
+            for number in range(count)
+        ]
+        errors = {name.removeprefix("errors."): values for name, values in arrays.items() if name.startswith("errors.")}
+        return cls(arrays["mean"], arrays["scale"], networks, float(arrays["temperature"][0]), errors, training)
+
+
+def standardised(inputs: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return inputs with mean 0 and deviation 1 in the training, cut at :data:`FURTHEST` deviations."""
+    return np.clip((inputs.astype(np.float32) - mean) / scale, -FURTHEST, FURTHEST)
+
+
+@cache
+def shipped_judge() -> Judge:
+    """Return the judge that comes with the package, read once.
+
+    Returns
+    -------
+    Judge
+        The judge.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.judge import shipped_judge
+    >>> shipped_judge() is shipped_judge()
+    True
+    """
+    with as_file(files("llise.diagnosis") / FILE) as path:
+        return Judge.load(path)

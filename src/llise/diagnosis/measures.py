@@ -1,0 +1,184 @@
+"""What is measured of a copy before anything is judged: errors, SSIM, changed blocks, whether it is a copy at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log10
+
+import numpy as np
+
+from llise.diagnosis.block_sums import BLOCK
+
+ROUNDING = 1
+"""Largest difference of grey levels that rounding leaves."""
+
+ROUNDING_MSE = 0.5
+"""Mean squared error of a block that is more than rounding, even where no pixel differs by more than one level."""
+
+LEAST_LIKENESS = 0.35
+"""Correlation of block means below which an image does not look like a copy."""
+
+SSIM_ROWS = 256
+"""Rows of the SSIM map that are computed at once, so that large pictures need little memory."""
+
+SSIM_WINDOW = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """Measurements of a copy against its reference.
+
+    Attributes
+    ----------
+    mse, psnr, ssim : float
+        Of the whole picture.
+    ssim_map : ndarray of float32, shape (h, w)
+        Local SSIM.
+    block_mse : ndarray of float32, shape (rows, cols)
+        Mean squared error of each block.
+    differs : ndarray of bool, shape (rows, cols)
+        Blocks in which any pixel differs.
+    changed : ndarray of bool, shape (rows, cols)
+        Blocks that differ beyond rounding.
+    is_copy : bool
+        Whether the image looks like a copy of the reference.
+    """
+
+    mse: float
+    psnr: float
+    ssim: float
+    ssim_map: np.ndarray
+    block_mse: np.ndarray
+    differs: np.ndarray
+    changed: np.ndarray
+    is_copy: bool
+
+
+def measure_copy(reference: np.ndarray, copy: np.ndarray) -> Measures:
+    """Measure a copy against its reference.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+
+    Returns
+    -------
+    Measures
+        All measurements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.measures import measure_copy
+    >>> picture = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    >>> copy = picture.copy()
+    >>> copy[0, 0] = 80
+    >>> measures = measure_copy(picture, copy)
+    >>> measures.mse, measures.changed.sum()
+    (25.0, np.int64(1))
+    """
+    error = np.abs(np.subtract(copy, reference, dtype=np.int16))
+    blocks = by_block(error)
+    largest = blocks.max(axis=-1)
+    block_mse = np.einsum("rcp,rcp->rc", blocks, blocks, dtype=np.int64) / np.float32(BLOCK * BLOCK)
+    total = float(np.einsum("ij,ij->", error, error, dtype=np.int64)) / error.size
+    ssim_map, ssim = ssim_of(reference, copy)
+    return Measures(
+        mse=total,
+        psnr=10 * log10(255**2 / total) if total else inf,
+        ssim=ssim,
+        ssim_map=ssim_map,
+        block_mse=block_mse.astype(np.float32),
+        differs=largest > 0,
+        changed=(largest > ROUNDING) | (block_mse >= ROUNDING_MSE),
+        is_copy=likeness(reference, copy) >= LEAST_LIKENESS,
+    )
+
+
+def by_block(values: np.ndarray) -> np.ndarray:
+    """Return the pixels of each block; the last row and column are repeated where the picture ends early.
+
+    Parameters
+    ----------
+    values : ndarray, shape (h, w)
+        A picture or a map.
+
+    Returns
+    -------
+    ndarray, shape (rows, cols, 64)
+        Pixels of each block, row by row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.measures import by_block
+    >>> by_block(np.zeros((20, 8))).shape
+    (3, 1, 64)
+    """
+    rows, cols = (-(-n // BLOCK) for n in values.shape)
+    padded = np.pad(values, [(0, rows * BLOCK - values.shape[0]), (0, cols * BLOCK - values.shape[1])], mode="edge")
+    return padded.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, BLOCK * BLOCK)
+
+
+def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
+    """Return the correlation of the block means of two pictures; 1 where the reference is too even to tell.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+
+    Returns
+    -------
+    float
+        Between -1 and 1. Faults leave it high: even strong noise or blur hardly moves the mean of a block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.measures import likeness
+    >>> picture = np.arange(64 * 64).reshape(64, 64) // 16
+    >>> round(likeness(picture, picture // 2), 2)
+    1.0
+    """
+    a, b = (by_block(picture).mean(axis=-1).ravel() for picture in (reference, copy))
+    a, b = a - a.mean(), b - b.mean()
+    # A copy without contrast is a fault, not another scene; few blocks or an even reference tell nothing.
+    if a.size < 16 or a.std() < 4 or b.std() < 0.05 * a.std():
+        return 1.0
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+
+def ssim_of(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the map of the local SSIM and its mean, as scikit-image computes them.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures, 7 pixels or more on each side.
+
+    Returns
+    -------
+    ssim_map : ndarray of float32, shape (h, w)
+        Local SSIM, windows of 7 x 7 pixels.
+    ssim : float
+        Mean without the border of 3 pixels, where windows are cut off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.measures import ssim_of
+    >>> ssim_of(np.eye(16, dtype=np.uint8), np.eye(16, dtype=np.uint8))[1]
+    1.0
+    """
+    from skimage.metrics import structural_similarity
+
+    rows, rim = reference.shape[0], SSIM_WINDOW // 2
+    out = np.empty(reference.shape, np.float32)
+    for top in range(0, rows, SSIM_ROWS):
+        bottom = min(top + SSIM_ROWS, rows)
+        first, last = max(min(top - SSIM_WINDOW, rows - SSIM_WINDOW), 0), min(bottom + SSIM_WINDOW, rows)
+        part = structural_similarity(reference[first:last], copy[first:last], data_range=255, full=True)[1]
+        out[top:bottom] = part[top - first : bottom - first]
+    return out, float(out[rim : rows - rim, rim : reference.shape[1] - rim].mean(dtype=np.float64))

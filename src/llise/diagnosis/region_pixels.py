@@ -1,0 +1,156 @@
+"""The pixels of a region on which its faults are measured: few enough that the cost is bounded.
+
+A small region is cut out with a margin. Of a large one a few tiles are taken, each with a margin, and laid side by
+side in one picture. A filter that looks less far than the margin then gives what it would give in the whole picture,
+and the grid of JPEG stays where it was.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import ndimage
+
+from llise.diagnosis.block_sums import BLOCK
+
+MARGIN = 4
+"""Blocks around each tile."""
+
+TILE = 16
+"""Side of a tile in blocks, without its margin."""
+
+
+class RegionPixels(NamedTuple):
+    """Pixels of a region.
+
+    Attributes
+    ----------
+    reference, copy : ndarray of float32, shape (h, w)
+        The two images.
+    mask : ndarray of bool, shape (h, w)
+        Which of the pixels belong to the region.
+    """
+
+    reference: np.ndarray
+    copy: np.ndarray
+    mask: np.ndarray
+
+
+def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, tiles: int) -> RegionPixels:
+    """Choose the pixels on which the faults of a region are measured.
+
+    Blocks at the edge of a region may be faulty in part only, so they are left out if enough others remain.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two images.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of the region.
+    tiles : int
+        Most tiles of 16 x 16 blocks to take.
+
+    Returns
+    -------
+    RegionPixels
+        Cut-outs of both images and the pixels to compare.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.region_pixels import region_pixels
+    >>> image = np.zeros((800, 800), np.uint8)
+    >>> pixels = region_pixels(image, image, np.ones((100, 100), bool), tiles=4)
+    >>> pixels.reference.shape, int(pixels.mask.sum()) // 64
+    ((384, 384), 1024)
+    """
+    blocks = inner_blocks(region)
+    rows, cols = np.flatnonzero(blocks.any(axis=1)), np.flatnonzero(blocks.any(axis=0))
+    box = rows[0], cols[0], rows[-1] + 1, cols[-1] + 1
+    if (box[2] - box[0]) * (box[3] - box[1]) <= tiles * TILE**2:
+        places = [box]
+    else:
+        places = _choose_tiles(reference, blocks, box, tiles)
+    inside = np.kron(blocks, np.ones((BLOCK, BLOCK), bool))[: reference.shape[0], : reference.shape[1]]
+    return RegionPixels(*(_mosaic(image, places) for image in (reference, copy)), _mosaic(inside, places, mask=True))
+
+
+def inner_blocks(region: np.ndarray) -> np.ndarray:
+    """Return the blocks of a region that are not at its edge, or all of them where few would be left.
+
+    Parameters
+    ----------
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of the region; the edge of the picture is no edge of the region.
+
+    Returns
+    -------
+    ndarray of bool, shape (rows, cols)
+        Blocks that are surely all faulty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.region_pixels import inner_blocks
+    >>> region = np.zeros((12, 12), bool)
+    >>> region[2:10, 2:10] = True
+    >>> int(region.sum()), int(inner_blocks(region).sum())
+    (64, 36)
+    """
+    inner = ndimage.binary_erosion(region, np.ones((3, 3), bool), border_value=1)
+    return inner if np.count_nonzero(inner) >= max(9, 0.1 * np.count_nonzero(region)) else region
+
+
+def _choose_tiles(
+    reference: np.ndarray, blocks: np.ndarray, box: tuple[int, int, int, int], count: int
+) -> list[tuple[int, int, int, int]]:
+    """Tiles that hold many blocks of the region and much structure, and do not overlap."""
+    top, left, bottom, right = box
+    step = TILE // 2
+    places = [
+        (i, j)
+        for i in np.unique([*range(top, max(bottom - TILE, top) + 1, step), max(bottom - TILE, 0)])
+        for j in np.unique([*range(left, max(right - TILE, left) + 1, step), max(right - TILE, 0)])
+    ]
+
+    def score(place: tuple[int, int]) -> float:
+        i, j = place
+        part = reference[i * BLOCK : (i + TILE) * BLOCK : 2, j * BLOCK : (j + TILE) * BLOCK : 2]
+        structure = np.abs(np.diff(part.astype(np.int16), axis=1)).mean() if part.shape[1] > 1 else 0.0
+        return float(blocks[i : i + TILE, j : j + TILE].sum() * (2.0 + min(structure, 20.0)))
+
+    chosen: list[tuple[int, int]] = []
+    for i, j in sorted(places, key=score, reverse=True):
+        if len(chosen) == count:
+            break
+        if all(abs(i - other) >= TILE or abs(j - beside) >= TILE for other, beside in chosen):
+            chosen.append((int(i), int(j)))
+    return [(i, j, i + TILE, j + TILE) for i, j in chosen]
+
+
+def _mosaic(image: np.ndarray, tiles: list[tuple[int, int, int, int]], *, mask: bool = False) -> np.ndarray:
+    """Tiles with their margins side by side; beyond the picture it is mirrored, and no mask goes on."""
+    parts = []
+    for top, left, bottom, right in tiles:
+        rows, cols = (
+            np.arange((first - MARGIN) * BLOCK, (last + MARGIN) * BLOCK)
+            for first, last in ((top, bottom), (left, right))
+        )
+        part = image[np.ix_(_mirrored(rows, image.shape[0]), _mirrored(cols, image.shape[1]))]
+        if mask:
+            edge = MARGIN * BLOCK
+            inner = np.zeros(part.shape, bool)
+            inner[edge:-edge, edge:-edge] = True
+            inner &= ((rows >= 0) & (rows < image.shape[0]))[:, None] & (cols >= 0) & (cols < image.shape[1])
+            part = part & inner
+        parts.append(part if mask else part.astype(np.float32))
+    across = int(np.ceil(np.sqrt(len(parts))))
+    parts += [np.zeros_like(parts[0])] * (-len(parts) % across)
+    return np.vstack([np.hstack(parts[i : i + across]) for i in range(0, len(parts), across)])
+
+
+def _mirrored(index: np.ndarray, length: int) -> np.ndarray:
+    """Indices of a picture that goes on mirrored beyond its borders."""
+    folded = np.mod(index, 2 * length)
+    return np.minimum(folded, 2 * length - 1 - folded)

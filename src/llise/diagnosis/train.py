@@ -1,0 +1,154 @@
+"""Train the judge that is shipped: ``python -m llise.diagnosis.train``.
+
+Random scenes are drawn from the pictures that come with the dependencies.  Each of four networks is trained without
+a quarter of these pictures; its answers on that quarter set the temperature that makes all probabilities honest.
+The same seed gives the same file on the same machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.optimize import minimize_scalar
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from llise.diagnosis import network, pictures
+from llise.diagnosis.copies import SETS
+from llise.diagnosis.judge import FILE, Judge, standardised
+from llise.diagnosis.samples import Samples, draw_samples
+
+SCENES = 40_000
+FOLDS = 4
+EPOCHS = 24
+CHUNK = 50
+"""Scenes that are drawn by one task."""
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), help="File to write; the package's own if left out.")
+@click.option("--without", default="", metavar="NAMES", help="Pictures to leave out, separated by commas.")
+@click.option("--scenes", default=SCENES, show_default=True, type=click.IntRange(100), help="Random scenes to draw.")
+@click.option("--epochs", default=EPOCHS, show_default=True, type=click.IntRange(1), help="Passes over the samples.")
+@click.option("-j", "--jobs", default=-1, show_default=True, help="Processor cores to use; -1 for all.")
+@click.option("--seed", default=0, show_default=True, help="Seed for all random numbers.")
+def main(out: Path | None, without: str, scenes: int, epochs: int, jobs: int, seed: int) -> None:
+    """Train the judge on random scenes and write it to a file."""
+    left_out = [name for name in without.split(",") if name]
+    if unknown := set(left_out) - set(pictures.NAMES):
+        raise click.UsageError(f"no picture {', '.join(sorted(unknown))}; there are {', '.join(pictures.NAMES)}")
+    names = tuple(name for name in pictures.NAMES if name not in left_out)
+    judge, report = train(names, scenes=scenes, epochs=epochs, jobs=jobs, seed=seed)
+    path = out or Path(__file__).with_name(FILE)
+    judge.save(path)
+    click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {judge!r}")
+    click.echo(report)
+
+
+def train(
+    names: tuple[str, ...], *, scenes: int = SCENES, epochs: int = EPOCHS, jobs: int = -1, seed: int = 0
+) -> tuple[Judge, str]:
+    """Train a judge on some of the pictures.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Pictures to draw scenes from; at least as many as there are folds.
+    scenes : int
+        Random scenes in all.
+    epochs : int
+        Passes over the samples.
+    jobs : int
+        Processor cores, as joblib counts them; the result does not depend on it.
+    seed : int
+        Seed for all random numbers.
+
+    Returns
+    -------
+    judge : Judge
+        The judge.
+    report : str
+        How well the networks name samples of the pictures that they were trained without.
+    """
+    if len(names) < FOLDS:
+        raise ValueError(f"{len(names)} pictures: expected {FOLDS} or more, one for each fold")
+    folds = [names[number::FOLDS] for number in range(FOLDS)]
+    samples = [_draw(fold, scenes // FOLDS, (seed, number), jobs) for number, fold in enumerate(folds)]
+    inputs = [part.inputs for part in samples]
+    codes = [part.codes.astype(np.int64) for part in samples]
+    whole = np.concatenate(inputs)
+    mean = whole.mean(axis=0, dtype=np.float64).astype(np.float32)
+    scale = (whole.std(axis=0, dtype=np.float64) + 1e-3).astype(np.float32)
+    inputs = [standardised(part, mean, scale).astype(np.float16) for part in inputs]
+    with threadpool_limits(1, user_api="blas"):  # sums in one order on any number of cores
+        tasks = (delayed(_train_fold)(inputs, codes, number, epochs, seed) for number in range(FOLDS))
+        answers = Parallel(n_jobs=jobs, return_as="generator")(tasks)
+        trained = list(_shown(answers, FOLDS, "training networks"))
+    networks = [weights for weights, _ in trained]
+    outside = np.concatenate([logits for _, logits in trained])
+    # The mean over networks is less sure than each of them: half of the correction, in the logarithm, is left to do.
+    temperature = float(np.sqrt(_temperature(outside, np.concatenate(codes))))
+    training = {"pictures": list(names), "scenes": scenes, "epochs": epochs, "seed": seed}
+    judge = Judge(mean, scale, networks, temperature, {}, training)
+    return judge, _report(outside, samples, temperature)
+
+
+def _draw(names: tuple[str, ...], scenes: int, seed: tuple[int, int], jobs: int) -> Samples:
+    chunks = [[(*seed, i) for i in range(start, min(start + CHUNK, scenes))] for start in range(0, scenes, CHUNK)]
+    parts = Parallel(n_jobs=jobs, return_as="generator")(delayed(_chunk)(names, chunk) for chunk in chunks)
+    return Samples.joined(list(_shown(parts, len(chunks), f"scenes of {', '.join(names[:3])}, ...")))
+
+
+def _chunk(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Samples:
+    with threadpool_limits(1, user_api="blas"):
+        return draw_samples(names, seeds)
+
+
+def _train_fold(
+    inputs: list[np.ndarray], codes: list[np.ndarray], number: int, epochs: int, seed: int
+) -> tuple[network.Weights, np.ndarray]:
+    """Weights of the network that never saw one fold, and its outputs there."""
+    x, y = (np.concatenate([part for i, part in enumerate(parts) if i != number]) for parts in (inputs, codes))
+    weights = network.train(x, y, len(SETS), epochs=epochs, seed=seed + number)
+    return weights, network.logits(weights, inputs[number].astype(np.float32))
+
+
+def _temperature(logits: np.ndarray, codes: np.ndarray) -> float:
+    """Divisor of the outputs with the least cross-entropy on samples that the networks never saw."""
+
+    def loss(logarithm: float) -> float:
+        probabilities = network.softmax(logits / np.exp(logarithm))
+        return float(-np.log(probabilities[np.arange(len(codes)), codes] + 1e-9).mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-0.7, 1.6), method="bounded").x))
+
+
+def _report(logits: np.ndarray, samples: list[Samples], temperature: float) -> str:
+    """Share of samples named rightly by networks that never saw their picture, by size of the region."""
+    joined = Samples.joined(samples)
+    probabilities = network.softmax(logits / temperature)
+    right = probabilities.argmax(axis=1) == joined.codes
+    single = np.array([len(kinds) == 1 for kinds in SETS])[joined.codes]
+    sure = probabilities.max(axis=1) >= 0.9
+    lines = [f"temperature {temperature:.2f}; of the answers with .9 or more, {right[sure].mean():.3f} are right"]
+    for low, high in ((1, 5), (5, 20), (20, 60), (60, 250), (250, 2000)):
+        here = (joined.sizes >= low) & (joined.sizes < high)
+        lines.append(
+            f"regions of {low} to {high} blocks: one kind {right[here & single].mean():.3f}, "
+            f"two kinds {right[here & ~single].mean():.3f}"
+        )
+    return "\n".join(lines)
+
+
+def _shown(items: Iterable[Any], total: int, what: str) -> Iterable[Any]:
+    return tqdm(items, what, total, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""The width and the shape of a blur from the image before it and the image after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import fft, optimize
+
+from llise.kinds.blur_kernels import disc_kernel, motion_kernel
+
+START_SIGMAS = (0.4, 0.8, 1.5, 2.7, 4.8, 8.5)
+"""Widths of Gaussian kernels from which the search starts, whichever comes nearest."""
+
+CLEARLY = 0.85
+"""A motion or a disc is said where its squared error is at most this share of that of a Gaussian kernel."""
+
+WIDTH_FACTORS = (0.0, 0.3, 0.6, 1.7, 3.0)
+"""Factors on the variances of a Gaussian kernel; a sum of such kernels follows other shapes."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlurFit:
+    """A blur, and the straight line between its grey levels and those of the image after it.
+
+    Attributes
+    ----------
+    parameters : dict of str to float
+        ``sigma``; for motion ``length`` and ``angle`` besides, for a disc ``radius``.
+    response : ndarray, shape (h, w // 2 + 1)
+        Factor on each coefficient of :func:`scipy.fft.rfft2`; 1 for the mean.
+    gain, offset : float
+        The line; 1 and 0 if it was not asked for.
+    error : float
+        Mean squared difference that remains.
+    """
+
+    parameters: dict[str, float]
+    response: np.ndarray
+    gain: float
+    offset: float
+    error: float
+
+    def apply(self, image: np.ndarray) -> np.ndarray:
+        """Blur an image of the same shape, without the line."""
+        return fft.irfft2(fft.rfft2(image) * self.response, s=image.shape)
+
+    def scaled(self, factor: float) -> BlurFit:
+        """Return a blur of the same shape whose width is about `factor` times this one's."""
+        parameters = {name: value if name == "angle" else value * factor for name, value in self.parameters.items()}
+        return replace(self, parameters=parameters, response=np.clip(self.response, 0, None) ** np.float32(factor**2))
+
+
+def fit_blur(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, line: bool = False) -> BlurFit:
+    """Find the blur that comes nearest in the sense of least squares.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (h, w)
+        Images; the region to compare should lie apart from the border, since the image goes on at the opposite one.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to compare.
+    line : bool
+        Whether grey levels may follow a straight line besides.
+
+    Returns
+    -------
+    BlurFit
+        The blur and the line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import ndimage
+    >>> from llise.kinds.blur_fit import fit_blur
+    >>> image = np.random.default_rng(0).uniform(0, 255, (64, 64)).astype(np.float32)
+    >>> copy = ndimage.gaussian_filter(image, 1.3, mode="wrap")
+    >>> round(fit_blur(image, copy, np.ones((64, 64), bool)).parameters["sigma"], 1)
+    1.3
+    """
+    return _Search(before, after, mask, line).run()
+
+
+class _Search:
+    def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray, line: bool) -> None:
+        self.shape = before.shape
+        if line:
+            unclipped = mask & (after > 0.5) & (after < 254.5)
+            mask = unclipped if np.count_nonzero(unclipped) > 0.1 * np.count_nonzero(mask) else mask
+        self.pixels = np.flatnonzero(mask)
+        self.target = after.ravel()[self.pixels].astype(np.float32)
+        self.line = line
+        self.spectrum = fft.rfft2(before.astype(np.float32))
+        self.y = (2 * np.pi * fft.fftfreq(self.shape[0]))[:, None].astype(np.float32)
+        self.x = (2 * np.pi * fft.rfftfreq(self.shape[1])).astype(np.float32)
+
+    def run(self) -> BlurFit:
+        start = min(START_SIGMAS, key=lambda sigma: self.error(self.gaussian(np.array([sigma**2, sigma**2, 0.0]))))
+        variances, response, error = self.refine(np.array([start**2, start**2, 0.0]))
+        (small, large), axes = np.linalg.eigh([[variances[0], variances[2]], [variances[2], variances[1]]])
+        sigma = float(np.sqrt(max((small + large) / 2, 0.0)))
+        parameters = {"sigma": sigma}
+        shape = None
+        if large > 0.3 and small < 0.3 * large:
+            angle = np.degrees(np.arctan2(-axes[1, 1], axes[0, 1])) % 180
+            shape = self.motion(np.sqrt(12 * large), angle)
+        elif sigma > 0.6 and small > 0.5 * large:
+            shape = self.disc(2 * sigma)
+        widths = [self.gaussian(factor * variances) for factor in WIDTH_FACTORS]
+        if shape is not None and shape[2] < CLEARLY * error:
+            parameters, response, error = shape
+        response, error = self.mixture([response, *widths], error)
+        gain, offset = self.straight(self.values(response))
+        return BlurFit(parameters, response, gain, offset, error)
+
+    def gaussian(self, variances: np.ndarray) -> np.ndarray:
+        across, down, both = (np.float32(v) for v in variances)
+        return np.exp(-0.5 * (across * self.x**2 + down * self.y**2) - both * self.x * self.y)
+
+    def kernel(self, weights: np.ndarray) -> np.ndarray:
+        """Response of a kernel about its centre."""
+        n = len(weights) // 2
+        padded = np.zeros(self.shape, np.float32)
+        rows, cols = (np.arange(-n, n + 1) % side for side in self.shape)
+        np.add.at(padded, (rows[:, None], cols), weights / weights.sum())
+        return fft.rfft2(padded).real
+
+    def values(self, response: np.ndarray) -> np.ndarray:
+        """The blurred image at the pixels to compare."""
+        return fft.irfft2(self.spectrum * response, s=self.shape).ravel()[self.pixels]
+
+    def straight(self, values: np.ndarray) -> tuple[float, float]:
+        if not self.line:
+            return 1.0, 0.0
+        mean, target_mean = float(values.mean()), float(self.target.mean())
+        centred = values - mean
+        power = float(centred @ centred)
+        gain = float(centred @ (self.target - target_mean)) / power if power > 0.25 * values.size else 1.0
+        gain = min(max(gain, 0.02), 20.0)
+        return gain, target_mean - gain * mean
+
+    def residual(self, values: np.ndarray) -> np.ndarray:
+        gain, offset = self.straight(values)
+        return self.target - (np.float32(gain) * values + np.float32(offset))
+
+    def error(self, response: np.ndarray) -> float:
+        rest = self.residual(self.values(response))
+        return float(rest @ rest) / max(rest.size, 1)
+
+    def refine(self, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Gauss-Newton steps on the variances of an elliptic Gaussian kernel, halved until they help."""
+        response = self.gaussian(variances)
+        error = self.error(response)
+        for _ in range(6):
+            values = self.values(response)
+            gain, _ = self.straight(values)
+            slopes = (-0.5 * self.x**2, -0.5 * self.y**2, -self.x * self.y)
+            columns = [gain * self.values(slope * response) for slope in slopes]
+            if self.line:
+                columns += [values, np.ones_like(values)]
+            matrix = np.stack(columns, axis=1)
+            gram = (matrix.T @ matrix).astype(np.float64)
+            gram[np.diag_indices(3)] *= 1 + 1e-4
+            step = np.linalg.lstsq(gram, (matrix.T @ self.residual(values)).astype(np.float64), rcond=1e-9)[0][:3]
+            for part in (1.0, 0.5, 0.2):
+                trial = _positive(variances + part * step)
+                trial_response = self.gaussian(trial)
+                trial_error = self.error(trial_response)
+                if trial_error < error:
+                    break
+            else:
+                break
+            gained, variances, response, error = error - trial_error, trial, trial_response, trial_error
+            if gained < 1e-3 * error or np.abs(part * step).max() < 0.004 * variances[:2].sum():
+                break
+        return variances, response, error
+
+    def motion(self, length: float, angle: float) -> tuple[dict[str, float], np.ndarray, float]:
+        def response(at: np.ndarray) -> np.ndarray:
+            return self.kernel(motion_kernel(float(np.clip(np.exp(at[0]), 1.0, 90.0)), float(at[1] * 30)))
+
+        start = np.array([np.log(max(length, 1.2)), angle / 30])
+        simplex = start + np.array([[-0.1, -0.1], [0.12, 0.0], [0.0, 0.15]])
+        best = optimize.minimize(
+            lambda at: self.error(response(at)), start, method="Nelder-Mead",
+            options={"initial_simplex": simplex, "maxfev": 26, "xatol": 0.01, "fatol": 1e-3},
+        )  # fmt: skip
+        size, angle = float(np.clip(np.exp(best.x[0]), 1.0, 90.0)), float(best.x[1] * 30 % 180)
+        return {"sigma": size / np.sqrt(24), "length": size, "angle": angle}, response(best.x), float(best.fun)
+
+    def disc(self, radius: float) -> tuple[dict[str, float], np.ndarray, float]:
+        best = optimize.minimize_scalar(
+            lambda r: self.error(self.kernel(disc_kernel(r))), bounds=(0.75 * radius, 1.25 * radius),
+            method="bounded", options={"maxiter": 7, "xatol": 0.02 * radius},
+        )  # fmt: skip
+        return {"sigma": best.x / 2, "radius": best.x}, self.kernel(disc_kernel(best.x)), float(best.fun)
+
+    def mixture(self, responses: list[np.ndarray], error: float) -> tuple[np.ndarray, float]:
+        """Add to the first response the differences to others that lessen the error."""
+        main = responses[0]
+        values = [self.values(response) for response in responses]
+        gain, _ = self.straight(values[0])
+        rest = self.residual(values[0])
+        columns = np.stack([gain * (other - values[0]) for other in values[1:]], axis=1)
+        columns = columns - columns.mean(axis=0) if self.line else columns
+        gram = (columns.T @ columns).astype(np.float64)
+        gram[np.diag_indices(len(gram))] += 1e-4 * np.trace(gram) / len(gram) + 1e-6
+        weights = np.linalg.solve(gram, (columns.T @ rest).astype(np.float64))
+        mixed = main + sum(np.float32(w) * (other - main) for w, other in zip(weights, responses[1:]))
+        mixed_error = self.error(mixed)
+        return (mixed, mixed_error) if mixed_error < error else (main, error)
+
+
+def _positive(variances: np.ndarray) -> np.ndarray:
+    """The nearest kernel that is at least 0.1 pixels wide in all directions, and at most 40."""
+    values, axes = np.linalg.eigh([[variances[0], variances[2]], [variances[2], variances[1]]])
+    fixed = (axes * np.clip(values, 0.01, 1600.0)) @ axes.T
+    return np.array([fixed[0, 0], fixed[1, 1], fixed[0, 1]])

@@ -1,0 +1,190 @@
+"""What it takes to find the settings of a kind from a reference and a copy: the result of a fit, and shared tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+ROUNDING = 1 / 12
+"""Variance of the error of rounding to whole grey levels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Settings of a kind that were found by comparing an image before it and an image after it.
+
+    Attributes
+    ----------
+    parameters : dict of str to float
+        The settings in the kind's own units.
+    apply : callable
+        ``apply(image)`` gives the image after the kind, as floats and without any random part.
+    draw : callable, optional
+        ``draw(image, rng)`` gives the image after the kind with a random part; only random kinds have it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.registry import get
+    >>> image = np.arange(64, dtype=np.float32).reshape(8, 8) + 90
+    >>> fit = get("luminance").estimate(image, image + 7, np.ones((8, 8), bool))
+    >>> fit.parameters, float(fit.apply(image)[0, 0])
+    ({'offset': 7.0}, 97.0)
+    """
+
+    parameters: dict[str, float]
+    apply: Callable[[np.ndarray], np.ndarray] = field(default=lambda image: image)
+    draw: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None
+
+
+def robust_scale(values: np.ndarray) -> float:
+    """Return the standard deviation that the inner 80 % of values around zero have if they are normal.
+
+    Parameters
+    ----------
+    values : ndarray
+        Values about zero, some of which may be outliers.
+
+    Returns
+    -------
+    float
+        Standard deviation; 0 if there are no values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.fitting import robust_scale
+    >>> values = np.random.default_rng(0).normal(0, 3, 10000)
+    >>> values[:100] = 255
+    >>> round(robust_scale(values), 1)
+    3.1
+    """
+    return float(np.quantile(np.abs(values), 0.8)) / 1.2816 if values.size else 0.0
+
+
+def median_of_neighbours(values: np.ndarray) -> np.ndarray:
+    """Return the median of the four neighbours of each pixel.
+
+    Parameters
+    ----------
+    values : ndarray, shape (h, w)
+        Image.
+
+    Returns
+    -------
+    ndarray, shape (h, w)
+        Mean of the second and the third of the four values; at the border, the pixel itself replaces the missing one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.fitting import median_of_neighbours
+    >>> image = np.full((3, 3), 10.0)
+    >>> image[1, 1] = 255
+    >>> float(median_of_neighbours(image)[1, 1])
+    10.0
+    """
+    padded = np.pad(values, 1, mode="edge")
+    n, s, w, e = padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]
+    low = np.maximum(np.minimum(n, s), np.minimum(w, e))
+    high = np.minimum(np.maximum(n, s), np.maximum(w, e))
+    return 0.5 * (low + high)
+
+
+def fit_line(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, slope: bool) -> tuple[float, float]:
+    """Fit ``after = gain * before + offset`` where 8 bits do not clip it.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (h, w)
+        Images before and after a change of the grey levels.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+    slope : bool
+        Whether the gain is free; otherwise it is 1.
+
+    Returns
+    -------
+    gain, offset : float
+        The line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.fitting import fit_line
+    >>> image = np.arange(0, 256, 4, dtype=np.float32).reshape(8, 8)
+    >>> gain, offset = fit_line(image, np.clip(1.5 * image - 60, 0, 255), np.ones((8, 8), bool), slope=True)
+    >>> round(gain, 2), round(offset)
+    (1.5, -60)
+    """
+    x, y = before[mask].astype(np.float64), after[mask].astype(np.float64)
+    if x.size == 0:
+        return 1.0, 0.0
+    usable = (y > 0.5) & (y < 254.5)
+    gain, offset = _line(x, y, usable, slope)
+    for _ in range(4):
+        line = gain * x + offset
+        reach = 2.5 * min(robust_scale((y - line)[usable]), 40.0) + 0.5
+        usable = (line - reach > -0.5) & (line + reach < 255.5)
+        if np.count_nonzero(usable) < max(8, 0.02 * x.size):
+            break
+        gain, offset = _line(x, y, usable, slope)
+    return gain, offset
+
+
+def _line(x: np.ndarray, y: np.ndarray, usable: np.ndarray, slope: bool) -> tuple[float, float]:
+    if np.count_nonzero(usable) < 8:
+        usable = np.ones(x.size, bool)
+    x, y = x[usable], y[usable]
+    mean_x, mean_y = float(x.mean()), float(y.mean())
+    variance = float(((x - mean_x) ** 2).mean())
+    if not slope or variance < 0.25:
+        return 1.0, mean_y - mean_x
+    gain = float(((x - mean_x) * (y - mean_y)).mean()) / variance
+    gain = min(max(gain, 0.02), 20.0)
+    return gain, mean_y - gain * mean_x
+
+
+def residual_power(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> float:
+    """Return the variance of noise that is clipped to 8 bits, from the side of it that is not clipped.
+
+    Parameters
+    ----------
+    error : ndarray, shape (h, w)
+        Copy less `expected`.
+    expected : ndarray, shape (h, w)
+        Grey levels to which the noise was added.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+
+    Returns
+    -------
+    float
+        Variance of the noise; that of rounding is taken off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.fitting import residual_power
+    >>> dark = np.zeros((100, 100))
+    >>> copy = np.clip(np.rint(dark + np.random.default_rng(0).normal(0, 10, dark.shape)), 0, 255)
+    >>> round(residual_power(copy - dark, dark, np.ones(dark.shape, bool)) ** 0.5)
+    10
+    """
+    r, m = error[mask].astype(np.float64), expected[mask]
+    if r.size == 0:
+        return 0.0
+    sigma = max(float(np.sqrt(np.mean(r * r))), 0.3)
+    square = r * r
+    for _ in range(4):
+        up, down = m + 3 * sigma < 255, m - 3 * sigma > 0
+        count = 0.5 * (np.count_nonzero(up) + np.count_nonzero(down))
+        if count < 8:
+            break
+        power = (square[up & (r > 0)].sum() + square[down & (r < 0)].sum()) / count
+        sigma = float(np.sqrt(max(power, 0.09)))
+    else:
+        return max(float(power) - ROUNDING, 0.0)
+    return max(float(square.mean()) - ROUNDING, 0.0)

@@ -1,0 +1,242 @@
+"""The quality of a JPEG from the image before it and the decoded image."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import fft
+
+from llise.kinds.fitting import ROUNDING
+from llise.kinds.jpeg_tables import quality_table
+
+QUALITIES = np.arange(1, 101)
+"""Qualities that are tried."""
+
+MOST_BLOCKS = 400
+"""Blocks whose coefficients are compared; of more, an even choice is taken."""
+
+_BLOCK = 8
+_LEVEL = 128.0 * _BLOCK
+_STEPS = np.arange(1, 256, dtype=np.float32)[:, None]
+_TABLES = np.stack([quality_table(int(quality)).ravel() for quality in QUALITIES]).astype(np.float32)
+
+
+class CoefficientPairs:
+    """Cosine coefficients of the blocks of two images.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (h, w)
+        Images before and after coding, cut on JPEG's grid.
+    mask : ndarray of bool, shape (h, w)
+        Only blocks all of whose pixels are in the mask are used; if there is none, all blocks with half of theirs.
+
+    Attributes
+    ----------
+    before, after : ndarray of float32, shape (n, 64)
+        Coefficients; those of block means are relative to mid-grey, as the coder has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.jpeg_quality import CoefficientPairs
+    >>> image = np.full((16, 16), 130.0)
+    >>> CoefficientPairs(image, image, np.ones((16, 16), bool)).after[0, :2]
+    array([16.,  0.], dtype=float32)
+    """
+
+    def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
+        filled = _cut(mask).mean(axis=1)
+        after_pixels = _cut(after)
+        unclipped = (after_pixels > 0.5).all(axis=1) & (after_pixels < 254.5).all(axis=1)
+        full = filled == 1
+        chosen = np.flatnonzero(full & unclipped)
+        if chosen.size < 16:
+            chosen = np.flatnonzero(full)
+        if chosen.size == 0:
+            chosen = np.flatnonzero(filled > 0.5 * filled.max())
+        chosen = chosen[np.linspace(0, chosen.size - 1, min(chosen.size, MOST_BLOCKS)).astype(int)]
+        self.before = _coefficients(_cut(before)[chosen])
+        self.after = _coefficients(after_pixels[chosen])
+
+    def nearest_table(self) -> tuple[float, np.ndarray]:
+        """Return the quality, and the table, with which coding `before` comes nearest to `after`.
+
+        Returns
+        -------
+        quality : float
+            A whole quality from 1 to 100.
+        table : ndarray, shape (8, 8)
+            The table of that quality, or another one if that comes much nearer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.jpeg import Jpeg
+        >>> from llise.kinds.jpeg_quality import CoefficientPairs
+        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
+        >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
+        >>> CoefficientPairs(image, copy, np.ones((64, 64), bool)).nearest_table()[0]
+        20.0
+        """
+        if self.before.size == 0:
+            return 100.0, quality_table(100)
+        largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
+
+        def cost(table: np.ndarray) -> np.ndarray:
+            rest = self.after - table * np.rint(self.before / table)
+            return np.minimum(rest * rest, largest).mean(axis=0)
+
+        costs = [float(cost(table).sum()) for table in _TABLES]
+        index = int(np.argmin(costs))
+        if costs[index] < 64 * 0.5:
+            return _answer(index)
+        by_step = np.stack([cost(step) for step in _STEPS])
+        # Of steps that do equally well, the one nearest to the standard table.
+        by_step += 0.02 * np.abs(np.log(_STEPS / _TABLES[index]))
+        best = by_step.argmin(axis=0)
+        if by_step.min(axis=0).sum() < 0.7 * costs[index]:
+            return float(QUALITIES[index]), _STEPS[best].reshape(_BLOCK, _BLOCK).astype(float)
+        return _answer(index)
+
+    def likely_table(self) -> tuple[float, np.ndarray, float]:
+        """Return the quality for which multiples of the steps, at the distance of `before`, are most likely.
+
+        This works if noise, impulses or another filter came between `before` and the coder.
+
+        Returns
+        -------
+        quality : float
+            A whole quality from 1 to 100.
+        table : ndarray, shape (8, 8)
+            The table of that quality, or another one if its multiples are much more likely.
+        closeness : float
+            Share of the coefficients that lie as near to multiples of the steps as a coder's do, between 0 and 1; of
+            coefficients that no coder has seen, it is about 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.jpeg import Jpeg
+        >>> from llise.kinds.jpeg_quality import CoefficientPairs
+        >>> rng = np.random.default_rng(0)
+        >>> image = rng.integers(60, 190, (64, 64)).astype(np.uint8)
+        >>> noisy = (image + rng.normal(0, 10, image.shape)).astype(np.uint8)
+        >>> copy = Jpeg().path(noisy, rng)(2.5)
+        >>> quality, table, closeness = CoefficientPairs(image, copy, np.ones((64, 64), bool)).likely_table()
+        >>> quality, round(closeness, 1)
+        (20.0, 1.0)
+        """
+        if self.before.size == 0:
+            return 100.0, quality_table(100), 0.0
+        rms = float(np.sqrt(np.mean((self.after - self.before) ** 2))) + 0.3
+        every = max(1, len(self.after) // 200)
+        before, after = self.before[::every], self.after[::every]
+        scores = [float(_comb_scores(table, after).sum()) for table in _TABLES]
+        # Strong coders leave few coefficients that are not zero, so low qualities are always among the candidates.
+        best = np.union1d(np.argsort(scores)[-20:], np.arange(8))
+        likely = [_likelihood(_TABLES[i], before, after, rms) for i in best]
+        index = int(best[int(np.argmax(likely))])
+        closeness = _closeness(_TABLES[index], self.after)
+        if closeness > 0.9:
+            return *_answer(index), closeness
+        other = _comb_table(after, _TABLES[index])
+        other_closeness = _closeness(other, self.after)
+        if other_closeness > closeness + 0.1:
+            return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
+        return *_answer(index), closeness
+
+    def closeness(self, table: np.ndarray) -> float:
+        """Return the share of the coefficients of `after` that lie as near to multiples of steps as a coder's do.
+
+        Parameters
+        ----------
+        table : ndarray, shape (8, 8)
+            Quantiser steps.
+
+        Returns
+        -------
+        float
+            About 0 for coefficients that no coder has seen, 1 for those of a coder with this table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.jpeg_quality import CoefficientPairs
+        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
+        >>> CoefficientPairs(image, image, np.ones((64, 64), bool)).closeness(np.full((8, 8), 20)) < 0.1
+        True
+        """
+        return _closeness(np.asarray(table, np.float32).ravel(), self.after) if self.after.size else 0.0
+
+
+def _answer(index: int) -> tuple[float, np.ndarray]:
+    return float(QUALITIES[index]), _TABLES[index].reshape(_BLOCK, _BLOCK).astype(float)
+
+
+def _nearest(table: np.ndarray) -> int:
+    """Index of the standard table nearest to another one, low frequencies first."""
+    weight = 1 / (1 + np.add.outer(np.arange(_BLOCK), np.arange(_BLOCK)).ravel())
+    return int(np.argmin([float((weight * np.abs(np.log(table / own))).sum()) for own in _TABLES]))
+
+
+def _comb_table(after: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Steps of whose multiples the coefficients are, each frequency by itself; where none shows, as its neighbours."""
+    scores = np.stack([_comb_scores(step, after) for step in _STEPS])
+    best = scores.argmax(axis=0)
+    sure = scores.max(axis=0) > 8
+    steps = _STEPS[best, 0]
+    if not sure.any():
+        return start
+    ratio = np.median(np.log(steps[sure] / start[sure]))
+    return np.where(sure, steps, np.clip(np.rint(start * np.exp(ratio)), 1, 255)).astype(np.float32)
+
+
+def _cut(image: np.ndarray) -> np.ndarray:
+    rows, cols = (n // _BLOCK for n in image.shape)
+    cut = image[: rows * _BLOCK, : cols * _BLOCK].reshape(rows, _BLOCK, cols, _BLOCK)
+    return cut.swapaxes(1, 2).reshape(rows * cols, _BLOCK * _BLOCK)
+
+
+def _coefficients(pixels: np.ndarray) -> np.ndarray:
+    blocks = pixels.astype(np.float32).reshape(-1, _BLOCK, _BLOCK)
+    coefficients = fft.dctn(blocks, axes=(1, 2), norm="ortho").reshape(-1, _BLOCK * _BLOCK)
+    coefficients[:, 0] -= _LEVEL
+    return coefficients
+
+
+_DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
+
+
+def _comb_scores(table: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Log likelihood of multiples of the steps against an even distribution, by frequency, zeros left out."""
+    multiple = np.rint(after / table)
+    miss = (after - table * multiple) / _DEVIATION
+    density = table / (_DEVIATION * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
+    return (np.log(0.05 + 0.95 * density) * (multiple != 0)).sum(axis=0)
+
+
+def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, rms: float) -> float:
+    """Log likelihood of the coefficients if errors of several sizes came between `before` and the coder."""
+    multiple = np.rint(after / table)
+    miss = (after - table * multiple) / _DEVIATION
+    low = table * (multiple - 0.5) - before
+    mass = np.float32(1e-6)
+    for scale, weight in ((0.4, 0.4), (0.5 * rms, 0.3), (1.5 * rms, 0.3)):
+        factor = np.float32(1.702 / scale)
+        mass = mass + np.float32(weight) * (_logistic(factor * (low + table)) - _logistic(factor * low))
+    density = np.exp(-0.5 * miss * miss) / _DEVIATION
+    return float(np.log(mass * (0.95 * density + 0.05 / table)).sum())
+
+
+def _logistic(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+def _closeness(table: np.ndarray, after: np.ndarray) -> float:
+    multiple = np.rint(after / table)
+    wide = (table >= 5) & (multiple != 0)
+    if np.count_nonzero(wide) < 6:
+        return 0.0
+    near = np.abs(after - table * multiple) < 0.75
+    by_chance = float((1.5 / np.broadcast_to(table, after.shape)[wide]).mean())
+    return max((float(near[wide].mean()) - by_chance) / (1 - by_chance), 0.0)

@@ -1,0 +1,65 @@
+"""Quantiser tables of JPEG and the qualities for which they stand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+STANDARD_TABLE = np.array(
+    [
+        [16, 11, 10, 16, 24, 40, 51, 61],
+        [12, 12, 14, 19, 26, 58, 60, 55],
+        [14, 13, 16, 24, 40, 57, 69, 56],
+        [14, 17, 22, 29, 51, 87, 80, 62],
+        [18, 22, 37, 56, 68, 109, 103, 77],
+        [24, 35, 55, 64, 81, 104, 113, 92],
+        [49, 64, 78, 87, 103, 121, 120, 101],
+        [72, 92, 95, 98, 112, 100, 103, 99],
+    ],
+    dtype=np.float64,
+)
+"""Luminance quantiser table of the JPEG standard (ITU-T T.81, Table K.1)."""
+
+
+def quality_of(scale: float) -> float:
+    """Return the JPEG quality whose table is the standard one times a factor.
+
+    Parameters
+    ----------
+    scale : float
+        Factor on the standard table, more than 0.
+
+    Returns
+    -------
+    float
+        Quality as the reference coder defines it; a fraction where it lies between two whole qualities.
+
+    Examples
+    --------
+    >>> from llise.kinds.jpeg_tables import quality_of
+    >>> quality_of(1.0), quality_of(5.0), quality_of(0.2)
+    (50.0, 10.0, 90.0)
+    """
+    return 50 / scale if scale > 1 else 100 - 50 * scale
+
+
+def quality_table(quality: int) -> np.ndarray:
+    """Return the luminance table of a quality, rounded as the reference coder does it.
+
+    Parameters
+    ----------
+    quality : int
+        Quality from 1 to 100.
+
+    Returns
+    -------
+    ndarray of float, shape (8, 8)
+        Whole steps from 1 to 255 by vertical and horizontal frequency.
+
+    Examples
+    --------
+    >>> from llise.kinds.jpeg_tables import quality_table
+    >>> quality_table(10)[0, :3]
+    array([80., 55., 50.])
+    """
+    percent = 5000 // quality if quality < 50 else 200 - 2 * quality
+    return np.clip((STANDARD_TABLE * percent + 50) // 100, 1, 255)

@@ -1,0 +1,193 @@
+"""Estimated settings of faults in words and with their units."""
+
+from __future__ import annotations
+
+import math
+
+from llise.diagnosis.result import Fault, Interval
+
+FEW = 20
+"""Number of pixels below which impulses are counted instead of given as a share."""
+
+UNITS = {
+    ("blur", "sigma"): (" px", 1.0),
+    ("blur", "radius"): (" px", 1.0),
+    ("blur", "length"): (" px", 1.0),
+    ("blur", "angle"): ("°", 1.0),
+    ("gaussian_noise", "sigma"): (" grey levels", 1.0),
+    ("impulse_noise", "share"): (" % of the pixels", 100.0),
+    ("impulse_noise", "salt"): (" % of the impulses", 100.0),
+    ("luminance", "offset"): (" grey levels", 1.0),
+}
+"""Unit of each setting that has one, and the factor from its value to that unit."""
+
+
+def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = math.inf) -> str:
+    """Write the settings of a kind for a narrow column.
+
+    Parameters
+    ----------
+    kind : str
+        The kind.
+    settings : dict of str to Interval
+        Its estimated settings by name.
+    n_impulses : float
+        Number of pixels that have impulses, if the kind is impulse noise.
+
+    Returns
+    -------
+    str
+        A few words; empty without settings.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.result import Interval
+    >>> setting_words("blur", {"length": Interval(9.2, 8, 10), "angle": Interval(30, 25, 35)})
+    '9.2 px at 30°'
+    """
+    at = {name: interval.value for name, interval in settings.items()}
+    if "length" in at:
+        return f"{number(at['length'])} px" + (f" at {at['angle']:.0f}°" if "angle" in at else "")
+    if "radius" in at:
+        return f"radius {number(at['radius'])} px"
+    if kind == "impulse_noise" and "share" in at:
+        return pixel_words(n_impulses) if n_impulses < FEW else f"{number(100 * at['share'])}% pixels"
+    if kind == "luminance" and "offset" in at:
+        return f"{'-' if at['offset'] < 0 else '+'}{number(abs(at['offset']))}"
+    if kind == "blur" and "sigma" in at:
+        return f"{number(at['sigma'])} px"
+    known = [name for name in ("quality", "sigma", "gain") if name in at] or list(at)[:1]
+    return ", ".join(f"{name} {number(at[name])}" for name in known)
+
+
+def setting_rows(fault: Fault) -> list[list[str]]:
+    """List the estimated settings of a fault with their intervals.
+
+    Parameters
+    ----------
+    fault : Fault
+        The fault.
+
+    Returns
+    -------
+    list of [kind, name, value, interval]
+        What is shown of each setting; the interval is empty where its bounds are not known or equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, Interval
+    >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
+    >>> setting_rows(Fault(("blur",), 1.0, np.ones((1, 1), bool), (0, 0, 8, 8), 1.0, {"blur": 80.0}, estimate))
+    [['blur', 'sigma', '2.1 px', '1.9 to 2.3']]
+    """
+    rows = []
+    for kind, settings in fault.estimate.items():
+        for name, interval in settings.items():
+            unit, scale = UNITS.get((kind, name), ("", 1.0))
+            value, low, high = (scale * bound for bound in interval)
+            between = math.isfinite(low) and math.isfinite(high) and low < high
+            bounds = f"{number(low, 3)} to {number(high, 3)}" if between else ""
+            rows.append([kind, name, f"{number(value, 3)}{unit}", bounds])
+    return rows
+
+
+def impulse_count(fault: Fault, n_pixels: int) -> float:
+    """Estimate how many pixels have impulses.
+
+    Parameters
+    ----------
+    fault : Fault
+        A fault of impulse noise, alone or in a mixture.
+    n_pixels : int
+        Number of pixels of the picture.
+
+    Returns
+    -------
+    float
+        A whole number; infinite where the share of impulses was not estimated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, Interval
+    >>> estimate = {"impulse_noise": {"share": Interval(3 / 64, 0.04, 0.05)}}
+    >>> impulse_count(Fault(("impulse_noise",), 1.0, np.eye(2, dtype=bool), (0, 0, 16, 16), 1 / 64, {}, estimate), 4096)
+    3.0
+    """
+    share = fault.estimate.get("impulse_noise", {}).get("share")
+    return float(max(1, round(share.value * fault.area * n_pixels))) if share else math.inf
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Write a number with some significant digits, or all digits before the decimal point if these are more.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    digits : int
+        Significant digits.
+
+    Returns
+    -------
+    str
+        Digits without an exponent and without zeros at the end.
+
+    Examples
+    --------
+    >>> number(2.04), number(0.0123), number(345.6)
+    ('2', '0.012', '346')
+    """
+    if value == 0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".") if decimals > 0 else f"{value:.0f}"
+
+
+def about(interval: Interval, scale: float = 1.0) -> str:
+    """Write an estimate, or its bounds where they are far apart.
+
+    Parameters
+    ----------
+    interval : Interval
+        The estimate.
+    scale : float
+        Factor for all its numbers, 100 for per cent.
+
+    Returns
+    -------
+    str
+        The estimate in words.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.result import Interval
+    >>> about(Interval(12, 10, 14)), about(Interval(12, 5, 30))
+    ('about 12', '5 to 30')
+    """
+    value, low, high = (scale * bound for bound in interval)
+    if low > 0 and abs(value) < high - low < math.inf:
+        return f"{number(low)} to {number(high)}"
+    return f"about {number(value)}"
+
+
+def pixel_words(count: float) -> str:
+    """Write a number of pixels.
+
+    Parameters
+    ----------
+    count : float
+        A whole number.
+
+    Returns
+    -------
+    str
+        The number and the noun.
+
+    Examples
+    --------
+    >>> pixel_words(1), pixel_words(3)
+    ('1 pixel', '3 pixels')
+    """
+    return f"{count:.0f} pixel{'' if count == 1 else 's'}"
