@@ -119,9 +119,9 @@ def one(image: np.ndarray, recipe: Recipe, key: str, name: str, judge: Path | No
     case = cases.make(recipe, image)
     if case is None:
         return None
-    diagnoser = Diagnoser(judge=Judge.load(judge)) if judge else Diagnoser()
+    diagnoser = Diagnoser(image, judge=Judge.load(judge) if judge else None)
     start = time.perf_counter()
-    diagnosis = diagnoser.diagnose(image, [case.image])[0]
+    diagnosis = next(diagnoser.diagnose([case.image]))
     seconds = time.perf_counter() - start
     record = measures.measure(case, recipe, image, diagnosis)
     return {"picture": name, "set": key, "seconds": round(seconds, 4), **record}
