@@ -332,13 +332,13 @@ class QuickDiagnoser:
 
     fits = 0
 
-    def __init__(self, reference, *, random_state=0, n_samples=1650):
-        self.reference, self.settings = reference, {"random_state": random_state, "n_samples": n_samples}
+    def __init__(self, reference, *, random_state=0):
+        self.reference, self.settings = reference, {"random_state": random_state}
         trained = manifold(*reference.shape)
         for name in ("block_size", "training_labels", "training_mse", "map_positions"):
             setattr(self, name, getattr(trained, name))
 
-    def fit(self, progress=None):
+    def fit(self):
         type(self).fits += 1
         return self
 

@@ -122,7 +122,7 @@ def test_the_command_learns_on_the_cluster_at_an_address(cluster, tmp_path):
     done_before = tasks_done(cluster)
     address = cluster.scheduler.address
     for out, options in (("alone.llise", ()), ("cluster.llise", ("--scheduler", address))):
-        command = [sys.executable, "-m", "llise", "fit", "ref.png", "-o", out, "--samples", "42", "-q", *options]
+        command = [sys.executable, "-m", "llise", "fit", "ref.png", "-o", out, "-q", *options]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         if not options:

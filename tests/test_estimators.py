@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from llise import LLE, LLISE, DistortionRecognizer, KernelLLE, KernelLLISE, blocks, pipeline
+from llise import LLE, LLISE, DistortionRecognizer, KernelLLE, KernelLLISE, blocks, execution, pipeline
 from llise.objectives import ssim_constant
 
 IMAGES = photographs(24, 20, 13)  # sides that are no multiples of a block
@@ -201,14 +201,23 @@ def test_linear_kernel_is_no_kernel():
 @every_blockwise
 def test_results_do_not_depend_on_chunks_batches_or_jobs(learner, fitted, monkeypatch):
     new = fitted.transform(NEW)
-    cut = blocks.BlockGrid.chunks
+    cut, counts = blocks.BlockGrid.chunks, set()
+
+    def counted(grid, n_blocks):
+        chunks = cut(grid, n_blocks)
+        counts.add(len(chunks))
+        return chunks
+
+    monkeypatch.setattr(blocks.BlockGrid, "chunks", counted)
     for size, batch, jobs in [(1, 1, None), (64, 3, 2), (2, 100, 2)]:
-        monkeypatch.setattr(blocks.BlockGrid, "chunks", lambda grid, n_blocks=size: cut(grid, n_blocks))
+        for name in ("BLOCKS_PER_FIT_CHUNK", "BLOCKS_PER_TRANSFORM_CHUNK"):
+            monkeypatch.setattr(execution, name, size)
         monkeypatch.setattr(pipeline, "BATCH", batch)
         again = clone(learner).set_params(n_jobs=jobs).fit(IMAGES)
         np.testing.assert_allclose(again.embedding_, fitted.embedding_, atol=1e-9)
         np.testing.assert_allclose(again.transform(NEW), new, atol=1e-9)
         assert again.embedding_error_ == pytest.approx(fitted.embedding_error_, abs=1e-9)
+    assert len(counts) > 1, f"every run had {counts} chunks: nothing was varied"
 
 
 @every_learner

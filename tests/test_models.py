@@ -281,69 +281,81 @@ def test_a_state_that_the_class_refuses_is_one_line_with_the_file(written, monke
 # The real diagnoser, beside the stand-in above
 
 
-def hand_made_state():
-    """Arrays and settings of the right kinds, as if from a fit with nine images and eight components."""
-    model = diagnosis.Diagnoser(picture(32, 32))
-    model._prepare()
-    in_windows = model._mosaic(model.reference).size // 64
-    arrays = {
-        "reference": picture(32, 32),
-        "training_images": np.stack([picture(32, 32, seed) for seed in range(9)]),
-        "training_mse": np.arange(9.0),
-        "embedding": np.random.default_rng(0).random((16, 9, 8), np.float32),
-        "level": np.zeros(16),
-        "window_embedding": np.zeros((in_windows, 9, 8), np.float32),
-        "window_level": np.zeros(in_windows),
-        "features": np.zeros((4, 3), np.float32),
-        "codes": np.zeros(4, np.int16),
-        "parts": np.zeros((4, 6), np.float32),
-    }
-    return arrays, {"training_labels": ["original"] + ["blur"] * 8, "n_neighbors": 5}
+@pytest.fixture(scope="module")
+def fitted():
+    """A diagnoser with its manifold."""
+    return diagnosis.Diagnoser(picture(32, 32), random_state=4).fit()
 
 
-def test_a_state_of_the_right_shapes_gets_as_far_as_its_features():
-    with pytest.raises(ValueError, match="3 features, this version of llise knows"):
-        diagnosis.Diagnoser.from_state(*hand_made_state())
+@pytest.fixture
+def real(monkeypatch):
+    """Models name the real class again."""
+    monkeypatch.setitem(vars(llise), "Diagnoser", diagnosis.Diagnoser)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("training_images", np.zeros((9, 16, 32), np.uint8), "training_images is"),
-        ("training_images", np.zeros((9, 32, 32)), "training_images is float64"),
-        ("training_mse", np.zeros(3), "training_mse is"),
-        ("embedding", np.zeros((16, 9, 4), np.float32), "embedding is"),
-        ("embedding", np.zeros((4, 9, 8), np.float32), "embedding is"),
-        ("embedding", np.zeros((16, 9, 8)), "embedding is float64"),
-        ("level", np.zeros(3), "level is"),
-        ("window_embedding", np.zeros((1, 9, 8), np.float32), "window_embedding is"),
-        ("training_mse", np.full(9, np.nan), "NaN"),
-        ("features", np.zeros((5, 3), np.float32), "features is"),
-        ("codes", np.full(4, 99, np.int16), "codes must lie"),
-        ("codes", np.full(4, -1, np.int16), "codes must lie"),
-        ("parts", np.zeros((4, 2), np.float32), "parts is"),
-        ("reference", picture(64, 64), "training_images is"),
+        ("training_images", np.zeros((121, 16, 32), np.uint8), "training images of shape"),
+        ("training_images", np.zeros((9, 32, 32), np.uint8), "121 labels"),
+        ("training_mse", np.zeros(3), "121 labels and errors of shape"),
+        ("training_mse", np.full(121, np.nan), "errors"),
+        ("coordinates", np.zeros((16, 121, 4), np.float32), "coordinates"),
+        ("coordinates", np.zeros((4, 121, 8), np.float32), "coordinates"),
+        ("coordinates", np.full((16, 121, 8), np.nan, np.float32), "NaN"),
+        ("level", np.zeros(3), "level"),
+        ("reference", picture(64, 64), "training images of shape"),
     ],
 )
-def test_arrays_that_do_not_belong_together_are_refused(name, value, reason):
-    arrays, settings = hand_made_state()
-    arrays[name] = value
+def test_arrays_that_do_not_belong_together_are_refused(fitted, name, value, reason):
+    arrays, settings = fitted.to_state()
     with pytest.raises(ValueError, match=reason):
-        diagnosis.Diagnoser.from_state(arrays, settings)
+        diagnosis.Diagnoser.from_state({**arrays, name: value}, settings)
 
 
-def test_labels_that_do_not_exist_are_refused():
-    arrays, _ = hand_made_state()
+def test_labels_that_do_not_exist_are_refused(fitted):
+    arrays, settings = fitted.to_state()
     with pytest.raises(ValueError, match="labels are"):
-        diagnosis.Diagnoser.from_state(arrays, {"training_labels": ["fog"] * 9})
+        diagnosis.Diagnoser.from_state(arrays, {**settings, "training_labels": ["fog"] * 121})
 
 
-def test_a_loaded_diagnoser_judges_as_the_saved_one(tmp_path, monkeypatch):
-    monkeypatch.setitem(vars(llise), "Diagnoser", diagnosis.Diagnoser)
-    fitted = diagnosis.Diagnoser(picture(64, 64), n_samples=42).fit()
+def test_a_loaded_diagnoser_answers_as_the_saved_one(tmp_path, real, fitted):
     save(fitted, tmp_path / "m")
     loaded = load(tmp_path / "m")
-    copy = picture(64, 64) // 2
+    assert repr(loaded) == repr(fitted) and loaded.training_labels == fitted.training_labels
+    assert np.array_equal(loaded.training_mse, fitted.training_mse)
+    assert np.allclose(loaded.map_positions, fitted.map_positions, atol=1e-5)
+    copy = picture(32, 32) // 2
     one, other = (next(model.diagnose([copy])) for model in (fitted, loaded))
     assert (one.verdict, one.confidence, one.severity) == (other.verdict, other.confidence, other.severity)
     assert np.array_equal(one.block_labels, other.block_labels)
+    assert one.nearest.shape == (4, 4, 3) and np.mean(one.nearest == other.nearest) > 0.95
+    assert np.allclose(one.position, other.position, atol=1e-4)
+
+
+def test_a_loaded_diagnoser_can_be_saved_again(tmp_path, real, fitted):
+    save(fitted, tmp_path / "first")
+    save(load(tmp_path / "first"), tmp_path / "second")
+    assert (tmp_path / "second").read_bytes() == (tmp_path / "first").read_bytes()
+
+
+def test_a_diagnoser_without_a_manifold_is_not_saved(tmp_path, real):
+    with pytest.raises(ModelError, match="no manifold to save; call fit first"):
+        save(diagnosis.Diagnoser(picture(32, 32)), tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_model_of_version_0_1_is_refused_with_what_to_do(tmp_path, monkeypatch):
+    old = {"reference": picture(32, 32), "features": np.zeros((4, 3), np.float32), "codes": np.zeros(4, np.int16)}
+    save(Diagnoser(old, {"training_labels": ["original"], "n_neighbors": 20}), tmp_path / "m")
+    monkeypatch.setitem(vars(llise), "Diagnoser", diagnosis.Diagnoser)
+    with pytest.raises(ModelError, match=r"made by llise 0\.1.*; fit it again") as caught:
+        load(tmp_path / "m")
+    assert str(caught.value).startswith(f"{tmp_path / 'm'}: ") and "\n" not in str(caught.value)
+
+
+def test_the_model_of_a_512_image_stays_small(fitted):
+    arrays, _ = fitted.to_state()
+    blocks = len(arrays["coordinates"])
+    assert arrays["coordinates"].dtype == np.float32 and arrays["training_images"].dtype == np.uint8
+    assert 4096 / blocks * sum(values.nbytes for values in arrays.values()) < 60e6

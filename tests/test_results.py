@@ -243,34 +243,49 @@ def run(*arguments):
 
 def test_a_second_run_takes_the_model_from_the_cache(quick, capsys):
     for _ in range(2):
-        assert run("diagnose", "ref.png", "ref.png") == 0
+        assert run("diagnose", "ref.png", "ref.png", "--manifold") == 0
     assert quick.fits == 1
     assert capsys.readouterr().err.count("learning the manifold") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "fits"),
+    [
+        ((), 0),
+        (("--html", "r.html"), 1),
+        (("--manifold",), 1),
+        (("--no-manifold",), 0),
+        (("--html", "r.html", "--no-manifold"), 0),
+    ],
+)
+def test_the_manifold_is_learned_only_where_it_is_asked_for(quick, options, fits):
+    assert run("diagnose", "ref.png", "ref.png", *options) == 0
+    assert quick.fits == fits and cache.folder().exists() == bool(fits)
+
+
 def test_another_reference_or_seed_is_another_model(quick):
     Image.fromarray(picture(seed=3)).save("other.png")
-    run("diagnose", "ref.png", "ref.png")
-    run("diagnose", "other.png", "other.png")
-    run("diagnose", "ref.png", "ref.png", "--seed", 1)
+    run("diagnose", "ref.png", "ref.png", "--manifold")
+    run("diagnose", "other.png", "other.png", "--manifold")
+    run("diagnose", "ref.png", "ref.png", "--manifold", "--seed", 1)
     assert quick.fits == 3
 
 
 def test_without_cache_nothing_is_kept(quick):
     for _ in range(2):
-        assert run("diagnose", "ref.png", "ref.png", "--no-cache") == 0
+        assert run("diagnose", "ref.png", "ref.png", "--manifold", "--no-cache") == 0
     assert quick.fits == 2 and not cache.folder().exists()
 
 
 def test_a_damaged_cache_is_replaced_and_an_unwritable_one_ignored(quick, monkeypatch, tmp_path):
-    run("diagnose", "ref.png", "ref.png")
+    run("diagnose", "ref.png", "ref.png", "--manifold")
     (model_file,) = cache.folder().iterdir()
     whole = model_file.read_bytes()
     model_file.write_bytes(whole[:-3])
-    assert run("diagnose", "ref.png", "ref.png") == 0
+    assert run("diagnose", "ref.png", "ref.png", "--manifold") == 0
     assert model_file.read_bytes() == whole and quick.fits == 2
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "ref.png"))
-    assert run("diagnose", "ref.png", "ref.png") == 0
+    assert run("diagnose", "ref.png", "ref.png", "--manifold") == 0
 
 
 def test_the_cache_does_not_grow_without_bound(quick):
@@ -323,8 +338,8 @@ def test_the_demo_prints_the_table_and_says_where_the_report_is(quick, monkeypat
 
 
 def test_an_unexpected_error_is_one_line_too(quick, monkeypatch, capsys):
-    monkeypatch.setattr(quick, "fit", lambda self, progress: 1 / 0)
-    assert run("diagnose", "ref.png", "ref.png", "--quiet") == 1
+    monkeypatch.setattr(quick, "fit", lambda self: 1 / 0)
+    assert run("diagnose", "ref.png", "ref.png", "--manifold", "--quiet") == 1
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1
     assert "ZeroDivisionError: division by zero; set LLISE_TRACEBACK=1" in captured.err

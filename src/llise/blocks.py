@@ -268,14 +268,17 @@ class Blocks:
     >>> import numpy as np
     >>> from llise.blocks import prepare
     >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0]]], np.uint8), 255.0, centre=True)
-    >>> blocks.values.dtype, blocks.sums
-    (dtype('float32'), array([[2., 4.]]))
+    >>> blocks, blocks.sums
+    (Blocks(positions=1, images=2, values=2, dtype=float32), array([[2., 4.]]))
     """
 
     values: Array
     sums: Array
     scale: float
     luminance: Array | None = None
+
+    def __repr__(self) -> str:
+        return "Blocks(positions={}, images={}, values={}, dtype={})".format(*self.values.shape, self.values.dtype)
 
     def centre_products(self, products: Array, sums_a: Array, sums_b: Array) -> Array:
         """Return inner products of centred, scaled blocks from those of the blocks as they are.

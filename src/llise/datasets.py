@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +53,14 @@ class ImageSet:
     --------
     >>> from llise import datasets
     >>> images = datasets.training_set(datasets.reference()[:64, :64], levels=[100], kinds=["luminance"])
-    >>> images.labels.tolist(), len(images)
-    (['original', 'luminance'], 2)
+    >>> images
+    ImageSet(2 images of 64 x 64, MSE 0 to 100)
+    >>> images.labels.tolist()
+    ['original', 'luminance']
     """
 
-    reference: np.ndarray = field(repr=False)
-    images: np.ndarray = field(repr=False)
+    reference: np.ndarray
+    images: np.ndarray
     kinds: list[tuple[str, ...]]
     strengths: list[tuple[float, ...]]
     wanted_mse: np.ndarray
@@ -73,6 +75,11 @@ class ImageSet:
 
     def __len__(self) -> int:
         return len(self.images)
+
+    def __repr__(self) -> str:
+        height, width = self.reference.shape
+        span = f", MSE {self.mse.min():.0f} to {self.mse.max():.0f}" if len(self) else ""
+        return f"ImageSet({len(self)} images of {height} x {width}{span})"
 
 
 def reference() -> np.ndarray:

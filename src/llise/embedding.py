@@ -46,8 +46,8 @@ class Embedding:
     >>> neighbors = np.array([[[1, 4], [0, 2], [1, 3], [2, 4], [3, 0]]])
     >>> start = np.random.default_rng(0).standard_normal((1, 5, 2))
     >>> embedding = exact_embedding(np.full((1, 5, 2), 0.5), neighbors, 0.01, start)
-    >>> embedding.coordinates.shape, bool(embedding.violation[0] < 1e-8)
-    ((1, 5, 2), True)
+    >>> embedding, bool(embedding.violation[0] < 1e-8)
+    (Embedding(positions=1, images=5, coordinates=2), True)
     """
 
     coordinates: Array
@@ -56,6 +56,9 @@ class Embedding:
     n_iter: np.ndarray
     violation: np.ndarray
     history: np.ndarray
+
+    def __repr__(self) -> str:
+        return "Embedding(positions={}, images={}, coordinates={})".format(*self.coordinates.shape)
 
 
 def exact_embedding(weights: Array, neighbors: Array, c: float, start: Array, *, history: int = 0) -> Embedding:

@@ -43,13 +43,16 @@ class GramStatistics:
     >>> from llise.gram import Kernel, training_gram
     >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0]]]), 4.0, centre=False)
     >>> gram, statistics = training_gram(blocks, Kernel("rbf", gamma=1.0))
-    >>> statistics.norms
-    array([[1., 1.]])
+    >>> statistics, statistics.norms
+    (GramStatistics(positions=1, images=2), array([[1., 1.]]))
     """
 
     norms: Array
     means: Array
     grand: Array
+
+    def __repr__(self) -> str:
+        return "GramStatistics(positions={}, images={})".format(*self.norms.shape)
 
 
 def training_gram(blocks: Blocks, kernel: Kernel) -> tuple[Array, GramStatistics | None]:

@@ -106,8 +106,8 @@ class Fitted:
     >>> from llise import LLISE
     >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 16), dtype=np.uint8)
     >>> fitted = LLISE(2, n_neighbors=3).fit(images).blocks_
-    >>> fitted.coordinates.shape, fitted[:1].weights.shape
-    ((2, 8, 2), (1, 8, 3))
+    >>> fitted, fitted[:1].weights.shape
+    (Fitted(positions=2, images=8, coordinates=2), (1, 8, 3))
     """
 
     coordinates: Array
@@ -164,6 +164,9 @@ class Fitted:
         """
         values: dict[str, Any] = {name: None if v is None else function(v) for name, v in vars(self).items()}
         return Fitted(**values)
+
+    def __repr__(self) -> str:
+        return "Fitted(positions={}, images={}, coordinates={})".format(*self.coordinates.shape)
 
     def __getitem__(self, part: slice) -> Fitted:
         return self.apply(lambda v: v[part])

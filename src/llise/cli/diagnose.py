@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--manifold/--no-manifold",
     default=None,
-    help="Learn the manifold of the reference for the report's map and neighbours, or do without.  [default: with --html]",
+    help="Learn the manifold of the reference for the report, or do without.  [default: with --html]",
 )
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of learned manifolds.")
 @jobs_option

@@ -1,8 +1,8 @@
 """Sums over each 8 x 8 block of a copy and its reference, from which any region can be judged.
 
 Every number here is a sum over the pixels, or over the cosine coefficients, of one block.  The sums of a region are
-the sums of its blocks, whatever its shape and size, so one pass over the picture serves tiles of every size and all
-regions that are found later.  :mod:`llise.diagnosis.window_features` turns the sums of a region into what the judge sees.
+the sums of its blocks, whatever its shape and size, so one pass over the picture serves tiles of all sizes and all
+regions that are found later.  :mod:`llise.diagnosis.features` turns the sums of a region into what the judge sees.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy import fft, ndimage
 
+from llise.kinds.fitting import median_of_neighbours
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
 
 BLOCK = 8
@@ -54,34 +55,114 @@ N_BANDS = 4
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of the sums, in order."""
+    """Return the names of the sums.
+
+    Returns
+    -------
+    tuple of str
+        In the order of the last axis of what :func:`measure` returns.
+
+    Examples
+    --------
+    >>> from llise.diagnosis import block_sums
+    >>> block_sums.names()[0]
+    'pixels'
+    """
     picture = np.zeros((BLOCK, BLOCK), np.uint8)
-    parts = _Strip(picture, picture, slice(0, BLOCK)).named()
+    parts = _Strip(picture, picture, (slice(0, BLOCK), slice(0, BLOCK))).named()
     return tuple(f"{name} {i}" if part.shape[1] > 1 else name for name, part in parts for i in range(part.shape[1]))
 
 
-def measure(reference: np.ndarray, copy: np.ndarray, strip_rows: int = 32) -> np.ndarray:
-    """Return the sums of every block, float32 of shape (rows, cols, n_sums).
+def measure(
+    reference: np.ndarray, copy: np.ndarray, area: np.ndarray | None = None, cell: int = 1, strip_rows: int = 32
+) -> np.ndarray:
+    """Return the sums of every block, or of cells of several blocks.
 
-    The picture is worked on in strips of ``strip_rows`` rows of blocks, so that memory beyond the result stays small.
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    area : ndarray of bool, shape (rows, cols), optional
+        Blocks to measure; the result covers the box around them, and other blocks count nothing. All if left out.
+    cell : int
+        Side of a cell in blocks.
+    strip_rows : int
+        Rows of blocks that are worked on at once, so that memory beyond the result stays small.
+
+    Returns
+    -------
+    ndarray of float32, shape (rows, cols, n_sums)
+        Sums of the cells of the box, in the order of :func:`names`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis import block_sums
+    >>> picture = np.arange(1024, dtype=np.uint8).reshape(32, 32)
+    >>> block_sums.measure(picture, picture).shape == (4, 4, len(block_sums.names()))
+    True
+    >>> block_sums.measure(picture, picture, cell=2)[0, 0, 0]  # pixels of a cell
+    np.float32(256.0)
     """
     rows, cols = (-(-n // BLOCK) for n in reference.shape)
+    area = np.ones((rows, cols), bool) if area is None else area
+    top, left, bottom, right = box_of(area)
     pad = [(0, rows * BLOCK - reference.shape[0]), (0, cols * BLOCK - reference.shape[1])]
-    reference, copy = (np.pad(a, pad, mode="edge") for a in (reference, copy))
-    out = np.empty((rows, cols, len(names())), np.float32)
-    for top in range(0, rows, strip_rows):
-        bottom = min(top + strip_rows, rows)
-        first, last = max(top * BLOCK - HALO, 0), min(bottom * BLOCK + HALO, rows * BLOCK)
-        inner = slice(top * BLOCK - first, bottom * BLOCK - first)
-        strip = _Strip(reference[first:last], copy[first:last], inner)
-        np.concatenate(list(strip.sums()), axis=-1, out=out[top:bottom].reshape(-1, out.shape[-1]))
+    reference, copy = (np.pad(picture, pad, mode="edge") for picture in (reference, copy))
+    height, width = -(-(bottom - top) // cell), -(-(right - left) // cell)
+    out = np.zeros((height, width, len(names())), np.float32)
+    west, east = max(left * BLOCK - HALO, 0), min(right * BLOCK + HALO, cols * BLOCK)
+    step = max(strip_rows // cell, 1) * cell
+    for first in range(top, bottom, step):
+        last = min(first + step, bottom)
+        north, south = max(first * BLOCK - HALO, 0), min(last * BLOCK + HALO, rows * BLOCK)
+        inner = (
+            slice(first * BLOCK - north, last * BLOCK - north),
+            slice(left * BLOCK - west, right * BLOCK - west),
+        )
+        strip = _Strip(reference[north:south, west:east], copy[north:south, west:east], inner)
+        sums = np.concatenate(list(strip.sums()), axis=-1).reshape(last - first, right - left, -1)
+        sums *= area[first:last, left:right, None]
+        start = (first - top) // cell
+        out[start : start + -(-(last - first) // cell)] = _by_cell(sums, cell)
     return out
+
+
+def box_of(mask: np.ndarray) -> tuple[int, int, int, int]:
+    """Return top, left, bottom and right of the true entries of a mask.
+
+    Parameters
+    ----------
+    mask : ndarray of bool, shape (rows, cols)
+        At least one entry is true.
+
+    Returns
+    -------
+    tuple of int
+        Bounds; bottom and right are exclusive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.block_sums import box_of
+    >>> box_of(np.eye(5, dtype=bool)[1:])
+    (0, 1, 4, 5)
+    """
+    rows, cols = (np.flatnonzero(mask.any(axis)) for axis in (1, 0))
+    return int(rows[0]), int(cols[0]), int(rows[-1]) + 1, int(cols[-1]) + 1
+
+
+def _by_cell(sums: np.ndarray, cell: int) -> np.ndarray:
+    if cell == 1:
+        return sums
+    rows, cols = (np.arange(0, n, cell) for n in sums.shape[:2])
+    return np.add.reduceat(np.add.reduceat(sums, rows, axis=0), cols, axis=1)
 
 
 class _Strip:
     """One strip of the picture: pixel functions, computed once and summed by block."""
 
-    def __init__(self, reference: np.ndarray, copy: np.ndarray, inner: slice) -> None:
+    def __init__(self, reference: np.ndarray, copy: np.ndarray, inner: tuple[slice, slice]) -> None:
         self.inner = inner
         self.levels = reference
         self.reference = reference.astype(np.float32)
@@ -116,10 +197,10 @@ class _Strip:
         peak = self.copy - median_of_neighbours(self.copy)
         far = (size > 4.5 * self._scale(size) + 3) & (peak * np.sign(lonely) > 0.5 * size)
         self.clean = np.where(far, self.reference + around, self.copy)
-        far, lonely, copy, reference = (self.blocks(a) for a in (far, lonely, self.copy, self.reference))
+        hit, lonely, copy, reference = (self.blocks(a) for a in (far, lonely, self.copy, self.reference))
         size = np.abs(lonely)
         black, white = copy <= 0, copy >= 255
-        counted = [far, far & black, far & white, far & (lonely > 0), black, white, reference <= 0, reference >= 255]
+        counted = [hit, hit & black, hit & white, hit & (lonely > 0), black, white, reference <= 0, reference >= 255]
         yield "impulse count", _counts(counted)
         square = lonely * lonely
         yield (
@@ -127,8 +208,8 @@ class _Strip:
             np.stack(
                 [
                     square.sum(1),
-                    (square * far).sum(1),
-                    (size * far).sum(1),
+                    (square * hit).sum(1),
+                    (size * hit).sum(1),
                     size.sum(1),
                     (square * square).sum(1) / 1e4,
                 ],
@@ -157,7 +238,7 @@ class _Strip:
         grey = (self.reference - 128) / 64
         error = self.clean - self.reference
         usable = ((self.clean > 0.5) & (self.clean < 254.5)).astype(np.float32)
-        functions = [np.ones_like(grey), grey, grey**2, grey**3]
+        functions: list[np.ndarray] = [np.ones_like(grey), grey, grey**2, grey**3]
         functions += [
             ndimage.gaussian_filter(self.reference, s, mode="nearest", truncate=3.5) - self.reference
             for s in BLUR_SIGMAS
@@ -192,13 +273,10 @@ class _Strip:
         down = (grid[:, 1:] * grid[:, :-1]).mean((1, 2))
         across2 = (grid[:, :, 2:] * grid[:, :, :-2]).mean((1, 2))
         down2 = (grid[:, 2:] * grid[:, :-2]).mean((1, 2))
-        values = np.stack(
-            [
-                np.ones_like(power), power, np.log(power + 0.1), np.log((square * square).mean(1) / (power + 0.1) ** 2 + 0.1),
-                np.log(np.abs(raw).max(1) + 0.5), across, down, across2, down2, (np.abs(raw).max(1) < 0.5),
-            ],
-            1,
-        )  # fmt: skip
+        peak = np.abs(raw).max(1)
+        tails = (square * square).mean(1) / (power + 0.1) ** 2
+        columns = [np.ones_like(power), power, np.log(power + 0.1), np.log(tails + 0.1), np.log(peak + 0.5)]
+        values = np.stack([*columns, across, down, across2, down2, peak < 0.5], 1)
         for i in range(len(TEXTURE_BOUNDS) + 1):
             yield f"texture {i}", values * (kind == i)[:, None]
 
@@ -214,7 +292,7 @@ class _Strip:
         level = np.digitize(size, AMPLITUDE_BOUNDS)
         small = np.abs(copy) < 1
         for band in range(N_BANDS):
-            chosen = np.flatnonzero(band == _BAND)
+            chosen = band == _BAND
             for amplitude in range(len(AMPLITUDE_BOUNDS) + 1):
                 here = level[:, chosen] == amplitude
                 sums = [(a[:, chosen] * here).sum(1) for a in parts] + [here.sum(1), (small[:, chosen] & here).sum(1)]
@@ -230,8 +308,9 @@ class _Strip:
             yield f"comb count {number}", here.astype(np.float32)
 
     def _off_grid(self) -> np.ndarray:
-        rolled = np.roll(self.clean, (-4, -4), (0, 1))
-        return self.blocks(rolled)
+        """Blocks of a grid that lies half a block further down and to the right."""
+        half = BLOCK // 2
+        return self.blocks(np.pad(self.clean[half:, half:], [(0, half), (0, half)], mode="symmetric"))
 
     def steps(self) -> Iterator[tuple[str, np.ndarray]]:
         """Squared steps between neighbours, across the grid's lines and elsewhere."""
@@ -254,12 +333,3 @@ class _Strip:
 
 def _counts(masks: list[np.ndarray]) -> np.ndarray:
     return np.stack([np.count_nonzero(mask, axis=1) for mask in masks], 1).astype(np.float32)
-
-
-def median_of_neighbours(values: np.ndarray) -> np.ndarray:
-    """Median of the four neighbours of each pixel."""
-    padded = np.pad(values, 1, mode="edge")
-    n, s, w, e = padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]
-    low = np.maximum(np.minimum(n, s), np.minimum(w, e))
-    high = np.minimum(np.maximum(n, s), np.maximum(w, e))
-    return 0.5 * (low + high)

@@ -46,6 +46,12 @@ class ErrorSample(NamedTuple):
         Error in the unit of the setting's scale.
     truth, estimate : float
         The values.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.calibration import ErrorSample
+    >>> ErrorSample("jpeg.quality.alone", 2, 1, 0.5, 30.5, 30.0).error
+    0.5
     """
 
     name: str
@@ -74,13 +80,14 @@ def estimate_errors(samples: Iterable[ErrorSample]) -> EstimateErrors:
     >>> from llise.diagnosis.calibration import ErrorSample, estimate_errors
     >>> samples = [ErrorSample("jpeg.quality.alone", 3, 1, i / 50 - 1, 0.0, 0.0) for i in range(101)]
     >>> estimate_errors(samples).bounds["jpeg.quality.alone"][3, 1].round(2)
-    array([-0.94,  0.94], dtype=float32)
+    array([-0.93,  0.93], dtype=float32)
     """
     by_name: dict[str, list[ErrorSample]] = defaultdict(list)
     for sample in samples:
         by_name[sample.name].append(sample)
     bounds = {}
-    for name, group in by_name.items():
+    for name, own in by_name.items():
+        group = own if len(own) >= LEAST_SAMPLES else _related(name, by_name)
         sizes, strengths = np.array([s.size for s in group]), np.array([s.strength for s in group])
         errors = np.array([s.error for s in group])
         table = np.zeros((len(SIZE_BOUNDS) + 1, len(ERROR_BOUNDS) + 1, 2), np.float32)
@@ -92,6 +99,15 @@ def estimate_errors(samples: Iterable[ErrorSample]) -> EstimateErrors:
         if len(group) >= 10:
             bounds[name] = table
     return EstimateErrors(bounds)
+
+
+def _related(name: str, by_name: dict[str, list[ErrorSample]]) -> list[ErrorSample]:
+    """Errors of the same setting beside any other kind; for a kind alone, only its own."""
+    setting, partner = name.rsplit(".", 1)
+    if partner == "alone":
+        return by_name[name]
+    others = (key for key in by_name if key.rsplit(".", 1)[0] == setting and not key.endswith(".alone"))
+    return [sample for key in others for sample in by_name[key]]
 
 
 def _tails(errors: np.ndarray) -> np.ndarray:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from llise.diagnosis.region_pixels import RegionPixels
+from llise.diagnosis.simulated import likeness, solve_impulses, solve_noise
 from llise.kinds.blur_fit import BlurFit, fit_blur
-from llise.kinds.fitting import ROUNDING, Fit, fit_line, residual_power, robust_scale
+from llise.kinds.fitting import Fit, fit_line, residual_power, robust_scale
 from llise.kinds.gaussian_noise import noise_fit
 from llise.kinds.impulse_noise import count_impulses, find_impulses, impulse_fit
 from llise.kinds.jpeg import jpeg_fit
@@ -16,8 +17,14 @@ from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.registry import get
 
 GREY = ("contrast", "luminance")
+"""Kinds that change each grey level into another one."""
+
 RANDOM = ("gaussian_noise", "impulse_noise")
+"""Kinds that cannot be made again pixel by pixel."""
+
 EXTREMES = (255.0,), (0.0,)
+"""Levels of white and of black impulses that nothing came after."""
+
 CODED_LAST = 0.6
 """Share of coefficients at multiples of steps above which the coder came last."""
 
@@ -32,24 +39,56 @@ class Chain:
         Kinds and settings.
     hit : ndarray of bool, shape (h, w), or None
         Pixels that impulses replaced, where they can be told.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.chains import Chain
+    >>> from llise.kinds.fitting import Fit
+    >>> chain = Chain((("luminance", Fit({"offset": 5.0}, lambda image: image + 5)),))
+    >>> [float(image[0, 0]) for image in chain.images(np.full((1, 1), 100.0))]
+    [100.0, 105.0]
     """
 
     steps: tuple[tuple[str, Fit], ...]
     hit: np.ndarray | None = None
 
     def images(self, reference: np.ndarray) -> list[np.ndarray]:
-        """The reference and what it becomes after each step, without random parts."""
+        """Return the reference and what it becomes after each step, without random parts.
+
+        Parameters
+        ----------
+        reference : ndarray of float32, shape (h, w)
+            Image to start from.
+
+        Returns
+        -------
+        list of ndarray
+            One image more than there are steps.
+        """
         images = [reference]
         for _, fit in self.steps:
             images.append(fit.apply(images[-1]))
         return images
 
-    def draw(self, reference: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A copy with random parts."""
-        image = reference
+    def draw(self, reference: np.ndarray) -> list[np.ndarray]:
+        """Return the reference and what it becomes after each step, with random parts.
+
+        Parameters
+        ----------
+        reference : ndarray of float32, shape (h, w)
+            Image to start from.
+
+        Returns
+        -------
+        list of ndarray
+            One image more than there are steps; always the same for the same settings.
+        """
+        rng = np.random.default_rng(0)
+        images = [reference]
         for _, fit in self.steps:
-            image = fit.draw(image, rng) if fit.draw else fit.apply(image)
-        return image
+            images.append(fit.draw(images[-1], rng) if fit.draw else fit.apply(images[-1]))
+        return images
 
 
 def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chain | None:
@@ -81,7 +120,8 @@ def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chai
     """
     if len(kinds) == 1:
         fit = get(kinds[0]).estimate(*pixels)
-        return None if fit is None else Chain(((kinds[0], fit),), _hit(pixels, kinds, fit))
+        hit = count_impulses(*pixels)[0] if kinds == ("impulse_noise",) else None
+        return None if fit is None else Chain(((kinds[0], fit),), hit)
     pair = set(kinds)
     if pair == set(GREY):
         return _both_grey(pixels, mean)
@@ -100,10 +140,6 @@ def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chai
     if grey and "jpeg" in pair:
         return _grey_and_jpeg(pixels, grey)
     return _blur_and_jpeg(pixels) if pair == {"blur", "jpeg"} else None
-
-
-def _hit(pixels: RegionPixels, kinds: tuple[str, ...], fit: Fit) -> np.ndarray | None:
-    return count_impulses(*pixels)[0] if kinds == ("impulse_noise",) else None
 
 
 def _error(chain: Chain, pixels: RegionPixels) -> float:
@@ -153,7 +189,10 @@ def _random_and_grey(pixels: RegionPixels, random: str, grey: str) -> Chain:
         scale = robust_scale((copy - expected)[mask])
         hit, share, salt = count_impulses(expected, copy, mask, scale + 0.5, ((white, 255.0), (black, 0.0)))
         return Chain(((grey, fit), (random, impulse_fit(share, salt))), hit)
-    sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
+    inside = mask & (expected > 0) & (expected < 255)
+    if np.count_nonzero(inside) < 0.02 * np.count_nonzero(mask):
+        inside = mask
+    sigma = float(np.sqrt(residual_power(copy - expected, expected, inside)))
     gain = fit.parameters.get("gain", 1.0)
     if grey == "contrast":
         _, offset = fit_line(reference, copy, mask, slope=True)
@@ -163,21 +202,20 @@ def _random_and_grey(pixels: RegionPixels, random: str, grey: str) -> Chain:
 
 
 def _is_table_last(copy: np.ndarray, gain: float, offset: float) -> bool:
-    """Whether grey levels occur as often as whole numbers fall on them when a line is applied to these last.
+    """Whether grey levels are as unevenly frequent as a line makes them that is applied to whole numbers last.
 
     A gain above 1 leaves gaps between the levels, a gain below 1 makes some levels twice as frequent.
     """
     values = np.rint(copy).astype(int)
-    values = values[(values > 0) & (values < 255)]
-    if values.size < 50 or abs(1 - gain) < 0.01:
+    counts = np.bincount(values, minlength=256)[1:255].astype(float)
+    levels = np.rint(gain * np.arange(-300, 600) + offset).astype(int)
+    hits = np.bincount(levels[(levels > 0) & (levels < 255)], minlength=255)[1:].astype(float)
+    if counts.sum() < 50:
         return False
-    frequency = np.bincount(values, minlength=256) / values.size
-    scores = []
-    for shift in (-0.3, -0.15, 0.0, 0.15, 0.3):
-        levels = np.rint(gain * np.arange(-300, 600) + offset + shift).astype(int)
-        hits = np.bincount(levels[(levels >= 0) & (levels < 256)], minlength=256)
-        scores.append(float(frequency @ np.log(np.maximum(hits * gain, 0.05))))
-    return max(scores) > max(0.0, 3 / np.sqrt(values.size) - 0.05)
+    by_chance = 1.5 * counts.sum()
+    uneven = (float(np.sum(np.diff(counts, 2) ** 2)) / 4 - by_chance) / float(np.sum(counts**2))
+    expected = float(np.sum(np.diff(hits, 2) ** 2)) / 4 / max(float(np.sum(hits**2)), 1.0)
+    return expected > 0.01 and uneven > 0.4 * expected
 
 
 def _grey_and_blur(pixels: RegionPixels, grey: str) -> Chain:
@@ -234,18 +272,22 @@ def _blur_and_jpeg(pixels: RegionPixels) -> Chain:
     quality, table, closeness = CoefficientPairs(blur.apply(reference), copy, mask).likely_table()
     coder = jpeg_fit(quality, table)
     if closeness > CODED_LAST:
-        # Coarse quantisation removes detail as blur does: narrower kernels are tried before the same coder.
-        narrower = [blur.scaled(factor) for factor in (0.5, 0.64, 0.8, 1.0)]
-        chains = [Chain((("blur", Fit(b.parameters, b.apply)), ("jpeg", coder))) for b in narrower]
-        errors = [_error(chain, pixels) for chain in chains]
-        best = int(np.argmin(errors))
-        finer = [narrower[best].scaled(factor) for factor in (0.89, 0.945, 1.06)]
-        return _better(
-            pixels, chains[best], *(Chain((("blur", Fit(b.parameters, b.apply)), ("jpeg", coder))) for b in finer)
-        )
+        return _blur_before(blur, coder, pixels)
     first = _jpeg_first(blur, pixels)
     again = fit_blur(first.apply(reference), copy, mask)
     return Chain((("jpeg", first), ("blur", Fit(again.parameters, again.apply))))
+
+
+def _blur_before(blur: BlurFit, coder: Fit, pixels: RegionPixels) -> Chain:
+    """Blur before a coder: coarse quantisation removes detail as blur does, so narrower kernels are tried."""
+
+    def chain(kernel: BlurFit) -> Chain:
+        return Chain((("blur", Fit(kernel.parameters, kernel.apply)), ("jpeg", coder)))
+
+    kernels = [make(factor) for make in (blur.scaled, blur.gaussian) for factor in (0.5, 0.64, 0.8, 1.0)]
+    best = min(kernels, key=lambda kernel: _error(chain(kernel), pixels))
+    finer = [best.scaled(factor) for factor in (0.89, 0.945, 1.06, 1.12)]
+    return _better(pixels, chain(best), *(chain(kernel) for kernel in finer))
 
 
 def _jpeg_first(blur: BlurFit, pixels: RegionPixels) -> Fit:
@@ -299,183 +341,44 @@ def _spread(error: np.ndarray, hit: np.ndarray, blur: BlurFit) -> bool:
     return shifted / float((sign * error).sum()) > 0.5 * expected
 
 
-def likeness(field: np.ndarray, mask: np.ndarray) -> float:
-    """Return the correlation between neighbours, mean of across and down.
-
-    Parameters
-    ----------
-    field : ndarray, shape (h, w)
-        Differences about zero.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to use.
-
-    Returns
-    -------
-    float
-        Correlation, -1 to 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.chains import likeness
-    >>> likeness(np.ones((4, 4)), np.ones((4, 4), bool))
-    1.0
-    """
-    masked = np.where(mask, field, 0)
-    power = float(np.mean(masked[mask] ** 2)) if mask.any() else 0.0
-    if power < 1e-9:
-        return 0.0
-    total = 0.0
-    for axis in (0, 1):
-        one, two = (np.take(masked, np.arange(a, masked.shape[axis] - 1 + a), axis) for a in (0, 1))
-        both = np.take(mask, np.arange(masked.shape[axis] - 1), axis) & np.take(
-            mask, np.arange(1, masked.shape[axis]), axis
-        )
-        total += float((one * two).sum()) / max(np.count_nonzero(both), 1) / power
-    return total / 2
-
-
 def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
     reference, copy, mask = pixels
-    quality, table, closeness = CoefficientPairs(reference, copy, mask).likely_table()
     if random == "impulse_noise":
-        hit = find_impulses(reference, copy) & mask & ((copy <= 0) | (copy >= 255))
-        if np.count_nonzero(hit) >= 3:
-            # Blocks that were hit show the coder's steps only if the coder came last.
-            closeness = CoefficientPairs(reference, copy, mask & _whole_blocks(hit)).closeness(table) * 2
+        impulses_last = _jpeg_and_impulses(pixels)
+        if _unexplained(impulses_last, pixels) < 0.1:
+            return impulses_last
+    quality, table, closeness = CoefficientPairs(reference, copy, mask).likely_table()
     if closeness > CODED_LAST:
         coder = jpeg_fit(quality, table)
         error = copy - coder.apply(reference)
         solve = solve_impulses if random == "impulse_noise" else solve_noise
         return Chain(((random, solve(pixels, coder, error)), ("jpeg", coder)))
-    if random == "gaussian_noise":
-        coder = jpeg_fit(*CoefficientPairs(reference, copy, mask).nearest_table())
-        expected = coder.apply(reference)
-        sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
-        return Chain((("jpeg", coder), (random, noise_fit(sigma))))
+    if random == "impulse_noise":
+        return impulses_last
+    coder = jpeg_fit(*CoefficientPairs(reference, copy, mask).nearest_table())
+    expected = coder.apply(reference)
+    sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
+    return Chain((("jpeg", coder), (random, noise_fit(sigma))))
+
+
+def _jpeg_and_impulses(pixels: RegionPixels) -> Chain:
+    """Impulses after a coder: what was hit is filled in with what the coder makes of the reference there."""
+    reference, copy, mask = pixels
+    hit = find_impulses(reference, copy) & mask & ((copy <= 0) | (copy >= 255))
     filled = np.where(hit, reference, copy)
     for _ in range(2):
-        # What was hit is filled in with what the coder makes of the reference there.
         coder = jpeg_fit(*CoefficientPairs(reference, filled, mask).nearest_table())
         expected = coder.apply(reference)
         scale = robust_scale((copy - expected)[mask]) + 1.5
         hit, share, salt = count_impulses(expected, copy, mask, scale, EXTREMES)
         filled = np.where(hit, expected, copy)
-    return Chain((("jpeg", coder), (random, impulse_fit(share, salt))), hit)
+    return Chain((("jpeg", coder), ("impulse_noise", impulse_fit(share, salt))), hit)
 
 
-def _whole_blocks(pixels: np.ndarray) -> np.ndarray:
-    """All pixels of the blocks of 8 x 8 in which at least one pixel is set."""
-    rows, cols = (n // 8 for n in pixels.shape)
-    any_set = pixels[: rows * 8, : cols * 8].reshape(rows, 8, cols, 8).any(axis=(1, 3))
-    grown = np.zeros(pixels.shape, bool)
-    grown[: rows * 8, : cols * 8] = np.kron(any_set, np.ones((8, 8), bool))
-    return grown
-
-
-def solve_noise(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
-    """Find the noise before a step, such that a simulated copy has as much of it as the real one.
-
-    Parameters
-    ----------
-    pixels : RegionPixels
-        Reference, copy, and the pixels to compare.
-    after : Fit
-        The step that follows the noise.
-    error : ndarray, shape (h, w)
-        Copy less what `after` makes of the reference.
-
-    Returns
-    -------
-    Fit
-        The noise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.chains import solve_noise
-    >>> from llise.diagnosis.region_pixels import RegionPixels
-    >>> from llise.kinds.fitting import Fit
-    >>> image = np.full((64, 64), 100, np.float32)
-    >>> error = np.random.default_rng(1).normal(0, 6, image.shape)
-    >>> half = Fit({}, lambda grey: 100 + (grey - 100) / 2)
-    >>> pixels = RegionPixels(image, image + error, np.ones(image.shape, bool))
-    >>> round(solve_noise(pixels, half, error).parameters["sigma"])
-    12
-    """
-    reference, _, mask = pixels
-    wanted = float(np.mean(error[mask] ** 2))
-    expected = after.apply(reference)
-
-    def power(sigma: float) -> float:
-        simulated = after.apply(noise_fit(sigma).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
-        return float(np.mean((simulated - expected)[mask] ** 2))
-
-    return noise_fit(
-        _solve(power, wanted, start=float(np.sqrt(max(wanted - ROUNDING, 0.05))), most=150.0, exponent=2.0)
-    )
-
-
-def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
-    """Find the impulses before a step, such that a simulated copy has as much of them as the real one.
-
-    Parameters
-    ----------
-    pixels, after, error
-        As for :func:`solve_noise`.
-
-    Returns
-    -------
-    Fit
-        The impulses.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.chains import solve_impulses
-    >>> from llise.diagnosis.region_pixels import RegionPixels
-    >>> from llise.kinds.fitting import Fit
-    >>> image = np.full((64, 64), 100, np.float32)
-    >>> copy = np.where(np.random.default_rng(1).random(image.shape) < 0.03, 177.5, 100)
-    >>> half = Fit({}, lambda grey: 100 + (grey - 100) / 2)
-    >>> fit = solve_impulses(RegionPixels(image, copy, np.ones(image.shape, bool)), half, copy - image)
-    >>> round(fit.parameters["share"], 2), fit.parameters["salt"]
-    (0.03, 1.0)
-    """
-    reference, _, mask = pixels
-    expected = after.apply(reference)
-    # Small differences may come from a step that is not known exactly.
-    least = 2 * robust_scale(error[mask])
-
-    def large(values: np.ndarray) -> float:
-        return float(np.mean(np.where(np.abs(values) > least, values, 0) ** 2))
-
-    wanted, shift = large(error[mask]), float(np.mean(error[mask]))
-    level = float(reference[mask].mean())
-    square = float(np.mean(reference[mask] ** 2))
-    salt, share = 0.5, 0.01
-    for _ in range(3):
-        strength = max(salt * (255**2 - 510 * level) + square, 25.0)
-
-        def power(share: float, salt: float = salt) -> float:
-            simulated = after.apply(impulse_fit(share, salt).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
-            return large((simulated - expected)[mask])
-
-        share = _solve(power, wanted, start=min(wanted / strength, 0.5), most=0.9, exponent=1.0)
-        salt = float(np.clip((shift / max(share, 1e-6) + level) / 255, 0.0, 1.0))
-    return impulse_fit(share, salt)
-
-
-def _solve(power, wanted: float, start: float, most: float, exponent: float) -> float:
-    """The argument at which a power that grows about with the given exponent reaches a wanted value."""
-    at = min(max(start, 1e-5), most)
-    best, miss = at, np.inf
-    for _ in range(4):
-        measured = power(at)
-        ratio = (wanted + 1e-6) / (measured + 1e-6)
-        if abs(np.log(ratio)) < miss:
-            best, miss = at, abs(float(np.log(ratio)))
-        if miss < 0.03:
-            break
-        at = float(np.clip(at * np.clip(ratio, 0.05, 20.0) ** (1 / exponent), 1e-5, most))
-    return best
+def _unexplained(chain: Chain, pixels: RegionPixels) -> float:
+    """Share of the error that is left where no impulse hit."""
+    reference, copy, mask = pixels
+    left = mask if chain.hit is None else mask & ~chain.hit
+    rest = (copy - chain.images(reference)[-1])[left]
+    total = (copy - reference)[mask]
+    return float(rest @ rest) / max(float(total @ total), 1e-9)

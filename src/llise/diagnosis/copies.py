@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,12 +33,22 @@ class Scene:
     Attributes
     ----------
     reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
     labels : ndarray of int16, shape (rows, cols)
         Index into :data:`SETS` of each block, -1 where there is no fault.
     parts : dict of int to tuple of float
         For each set, the error that each of its kinds causes.
     parameters : dict of int to dict
         For each set, the settings of its kinds in their own units, where they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import draw_scene
+    >>> from llise.diagnosis.pictures import load
+    >>> scene = draw_scene(load("camera")[:64, :64], np.random.default_rng(0))
+    >>> scene.labels.shape
+    (8, 8)
     """
 
     reference: np.ndarray
@@ -47,26 +58,101 @@ class Scene:
     parameters: dict[int, dict[str, dict[str, float]]]
 
 
+class Applied(NamedTuple):
+    """Kinds applied to a whole picture.
+
+    Attributes
+    ----------
+    image : ndarray of uint8, shape (h, w)
+        The copy.
+    code : int
+        Index of the kinds in :data:`SETS`.
+    parts : tuple of float
+        Error that each kind causes.
+    parameters : dict of str to dict of str to float
+        Settings of each kind in its own units, where they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import Applied
+    >>> Applied(np.zeros((8, 8), np.uint8), 0, (12.0,), {"contrast": {"gain": 1.2}}).code
+    0
+    """
+
+    image: np.ndarray
+    code: int
+    parts: tuple[float, ...]
+    parameters: dict[str, dict[str, float]]
+
+
 def draw_error(rng: np.random.Generator) -> float:
-    """Draw a wanted error: mostly 20 to 1100, a quarter of them 1.5 to 20, evenly in the logarithm."""
+    """Draw a wanted error: mostly 20 to 1100, a quarter of them 1.5 to 20, evenly in the logarithm.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of all random numbers.
+
+    Returns
+    -------
+    float
+        A mean squared error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import draw_error
+    >>> 1.5 <= draw_error(np.random.default_rng(0)) <= 1100
+    True
+    """
     low, high = (1.5, 20.0) if rng.random() < 0.25 else (20.0, 1100.0)
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 def draw_scene(reference: np.ndarray, rng: np.random.Generator) -> Scene | None:
-    """Make a random faulty copy; None where the drawn faults leave no trace."""
+    """Make a random faulty copy.
+
+    Parameters
+    ----------
+    reference : ndarray of uint8, shape (h, w)
+        Sides are multiples of 8.
+    rng : numpy.random.Generator
+        Source of all random numbers.
+
+    Returns
+    -------
+    Scene or None
+        None where the faults that were drawn leave no trace.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import draw_scene
+    >>> from llise.diagnosis.pictures import load
+    >>> scene = draw_scene(load("camera")[:64, :64], np.random.default_rng(0))
+    >>> scene.copy.shape
+    (64, 64)
+    """
     form = rng.choice(4, p=[0.45, 0.2, 0.22, 0.13])
     if form < 2:
-        made = _homogeneous(reference, rng)
-        if made is None:
+        applied = _homogeneous(reference, rng)
+        if applied is None:
             return None
-        copy, code, parts, parameters = made
+        copy, code, parts, parameters = applied
         mask = np.ones(reference.shape, bool) if form == 0 else draw_mask(reference.shape, rng)
         return _scene(reference, np.where(mask, copy, reference), [(mask, code)], {code: parts}, {code: parameters})
     return _over(reference, rng) if form == 2 else _side_by_side(reference, rng)
 
 
-def _scene(reference, copy, masks, parts, parameters) -> Scene:
+def _scene(
+    reference: np.ndarray,
+    copy: np.ndarray,
+    masks: list[tuple[np.ndarray, int]],
+    parts: dict[int, tuple[float, ...]],
+    parameters: dict[int, dict[str, dict[str, float]]],
+) -> Scene:
+    """Put a scene together; of overlapping masks the last one counts."""
     labels = np.full(tuple(n // BLOCK for n in reference.shape), -1, np.int16)
     for mask, code in masks:
         labels[_touched(mask)] = code
@@ -79,25 +165,73 @@ def _touched(mask: np.ndarray) -> np.ndarray:
 
 
 def draw_mask(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Draw a rectangle or an ellipse somewhere in a picture."""
+    """Draw a rectangle or an ellipse somewhere in a picture.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Height and width of the picture.
+    rng : numpy.random.Generator
+        Source of all random numbers.
+
+    Returns
+    -------
+    ndarray of bool, shape (h, w)
+        True inside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import draw_mask
+    >>> mask = draw_mask((64, 64), np.random.default_rng(0))
+    >>> bool(mask.any()), bool(mask.all())
+    (True, False)
+    """
     y, x = np.ogrid[: shape[0], : shape[1]]
     (cy, cx), (ry, rx) = rng.uniform(0.2, 0.8, 2) * shape, rng.uniform(0.15, 0.55, 2) * shape
     u, v = (y - cy) / ry, (x - cx) / rx
     return (np.abs(u) < 1) & (np.abs(v) < 1) if rng.random() < 0.5 else u * u + v * v < 1
 
 
-def _homogeneous(reference: np.ndarray, rng: np.random.Generator):
+def _homogeneous(reference: np.ndarray, rng: np.random.Generator) -> Applied | None:
+    """One kind, or a pair, on the whole picture."""
     if rng.random() < 0.5:
         code = int(rng.integers(len(KINDS)))
         kind = SETS[code][0]
-        made = draw_copy(get(kind), reference, draw_error(rng), rng)
-        return made.image, code, (mse(reference, made.image),), {kind: made.parameters}
+        single = draw_copy(get(kind), reference, draw_error(rng), rng)
+        return Applied(single.image, code, (mse(reference, single.image),), {kind: single.parameters})
     code = int(rng.integers(len(KINDS), len(SETS)))
     return draw_pair(reference, SETS[code], draw_error(rng), rng)
 
 
-def draw_pair(reference: np.ndarray, kinds: tuple[str, ...], wanted: float, rng: np.random.Generator):
-    """Apply two kinds in random order; None where the second one wipes out the first."""
+def draw_pair(reference: np.ndarray, kinds: tuple[str, ...], wanted: float, rng: np.random.Generator) -> Applied | None:
+    """Apply two kinds in random order.
+
+    Parameters
+    ----------
+    reference : ndarray of uint8, shape (h, w)
+        Picture to distort.
+    kinds : tuple of str
+        A pair of :data:`SETS`.
+    wanted : float
+        Mean squared error to aim at.
+    rng : numpy.random.Generator
+        Source of all random numbers.
+
+    Returns
+    -------
+    Applied or None
+        None where the second kind wipes out the first, in both orders.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import draw_pair
+    >>> from llise.diagnosis.pictures import load
+    >>> pair = draw_pair(load("camera")[:64, :64], ("gaussian_noise", "luminance"), 100, np.random.default_rng(0))
+    >>> sorted(pair.parameters)
+    ['gaussian_noise', 'luminance']
+    """
     code = SETS.index(kinds)
     if {"contrast", "blur"} & set(kinds):
         # Beyond, next to nothing of the image is left, and either kind alone would do that as well.
@@ -120,7 +254,7 @@ def draw_pair(reference: np.ndarray, kinds: tuple[str, ...], wanted: float, rng:
         own = {attempt[0]: mse(reference, first.image), attempt[1]: mse(first.image, second.image)}
         if trace >= LEAST_TRACE * total and min(own.values()) > 0.02 * total:
             parameters = {attempt[0]: first.parameters, attempt[1]: second.parameters}
-            return second.image, code, tuple(own[kind] for kind in kinds), parameters
+            return Applied(second.image, code, tuple(own[kind] for kind in kinds), parameters)
     return None
 
 
@@ -154,7 +288,7 @@ def _side_by_side(reference: np.ndarray, rng: np.random.Generator) -> Scene | No
     """Two kinds in two regions that touch."""
     kinds = [KINDS[i] for i in rng.permutation(len(KINDS))[:2]]
     copies = [draw_copy(get(kind), reference, draw_error(rng), rng) for kind in kinds]
-    errors = [mse(reference, made.image) for made in copies]
+    errors = [mse(reference, copy.image) for copy in copies]
     if min(errors) < 2 or max(errors) > 60 * min(errors):
         return None
     mask = draw_mask(reference.shape, rng)
@@ -163,5 +297,5 @@ def _side_by_side(reference: np.ndarray, rng: np.random.Generator) -> Scene | No
         reference, np.where(mask, copies[0].image, copies[1].image),
         [(np.ones(reference.shape, bool), codes[1]), (mask, codes[0])],
         {code: (error,) for code, error in zip(codes, errors)},
-        {code: {kind: made.parameters} for code, kind, made in zip(codes, kinds, copies)},
+        {code: {kind: copy.parameters} for code, kind, copy in zip(codes, kinds, copies)},
     )  # fmt: skip

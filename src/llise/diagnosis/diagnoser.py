@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from llise.diagnosis import block_sums
-from llise.diagnosis.block_sums import BLOCK
+from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import FaultEstimate, estimate_fault, region_error
 from llise.diagnosis.faults import Finding, Part, assemble, extend
 from llise.diagnosis.judge import Judge, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
-from llise.diagnosis.regions import connected_areas, split
+from llise.diagnosis.parts import split
+from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
 from llise.diagnosis.samples import greys
 from llise.images import as_uint8, check_reference, check_same_size
@@ -173,15 +173,13 @@ class Diagnoser:
         return sorted(faults, key=lambda fault: -fault.area * sum(fault.severity.values()))
 
     def _findings(self, image: np.ndarray, measures: Measures) -> list[Finding]:
-        sums = block_sums.measure(self.reference, image)
-
         def judge(regions: np.ndarray, context: np.ndarray) -> np.ndarray:
             return self.judge(regions, context, self._greys)
 
         parts = [
             Part(number, mask, probabilities)
             for number, area in enumerate(connected_areas(measures.changed))
-            for mask, probabilities in split(sums, area, judge)
+            for mask, probabilities in split(self.reference, image, area, judge)
         ]
         findings = assemble(parts, measures.block_mse)
         for finding in findings:
@@ -189,9 +187,8 @@ class Diagnoser:
         return findings
 
     def _fault(self, finding: Finding, image: np.ndarray) -> Fault:
-        rows, cols = (np.flatnonzero(finding.mask.any(axis)) for axis in (1, 0))
+        top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))
         height, width = self.reference.shape
-        box = rows[0] * BLOCK, cols[0] * BLOCK, min((rows[-1] + 1) * BLOCK, height), min((cols[-1] + 1) * BLOCK, width)
         if finding.kinds == (UNKNOWN,):
             estimate = FaultEstimate(severity={UNKNOWN: region_error(self.reference, image, finding.mask)})
         else:
@@ -200,7 +197,7 @@ class Diagnoser:
             kinds=finding.kinds,
             confidence=finding.confidence,
             region=finding.mask,
-            box=(int(box[0]), int(box[1]), int(box[2]), int(box[3])),
+            box=(top, left, min(bottom, height), min(right, width)),
             area=float(finding.mask.mean()),
             severity=estimate.severity,
             estimate=estimate.parameters,

@@ -29,6 +29,14 @@ class Scale(NamedTuple):
         Bounds of the setting.
     rough : float
         Half of an interval, in the unit of the error, where nothing is known.
+    least : float
+        Least half of an interval.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimate_errors import SCALES
+    >>> SCALES["jpeg", "quality"].relative
+    False
     """
 
     relative: bool
@@ -36,24 +44,25 @@ class Scale(NamedTuple):
     low: float
     high: float
     rough: float
+    least: float
 
 
 SCALES = {
-    ("gaussian_noise", "sigma"): Scale(True, 0.3, 0.0, 255.0, 0.1),
-    ("blur", "sigma"): Scale(True, 0.1, 0.0, 200.0, 0.1),
-    ("blur", "length"): Scale(True, 0.5, 0.0, 400.0, 0.15),
-    ("blur", "angle"): Scale(False, 0.0, -90.0, 270.0, 8.0),
-    ("blur", "radius"): Scale(True, 0.2, 0.0, 200.0, 0.1),
-    ("impulse_noise", "share"): Scale(True, 1e-5, 0.0, 1.0, 0.15),
-    ("impulse_noise", "salt"): Scale(False, 0.0, 0.0, 1.0, 0.1),
-    ("contrast", "gain"): Scale(True, 0.0, 0.0, 100.0, 0.05),
-    ("contrast", "pivot"): Scale(False, 0.0, 0.0, 255.0, 12.0),
-    ("luminance", "offset"): Scale(False, 0.0, -255.0, 255.0, 0.8),
-    ("jpeg", "quality"): Scale(False, 0.0, 1.0, 100.0, 2.0),
+    ("gaussian_noise", "sigma"): Scale(True, 0.3, 0.0, 255.0, 0.1, 0.01),
+    ("blur", "sigma"): Scale(True, 0.1, 0.0, 200.0, 0.1, 0.01),
+    ("blur", "length"): Scale(True, 0.5, 0.0, 400.0, 0.15, 0.01),
+    ("blur", "angle"): Scale(False, 0.0, -90.0, 270.0, 8.0, 0.5),
+    ("blur", "radius"): Scale(True, 0.2, 0.0, 200.0, 0.1, 0.01),
+    ("impulse_noise", "share"): Scale(True, 1e-5, 0.0, 1.0, 0.15, 0.02),
+    ("impulse_noise", "salt"): Scale(False, 0.0, 0.0, 1.0, 0.1, 0.01),
+    ("contrast", "gain"): Scale(True, 0.0, 0.0, 100.0, 0.05, 0.002),
+    ("contrast", "pivot"): Scale(False, 0.0, 0.0, 255.0, 12.0, 0.2),
+    ("luminance", "offset"): Scale(False, 0.0, -255.0, 255.0, 0.8, 0.1),
+    ("jpeg", "quality"): Scale(False, 0.0, 1.0, 100.0, 2.0, 0.5),
 }
 """Scale of each setting of each kind; sizes (sigma, length, radius), shares and gains have relative errors."""
 
-UNKNOWN_SCALE = Scale(True, 0.01, -np.inf, np.inf, 0.5)
+UNKNOWN_SCALE = Scale(True, 0.01, -np.inf, np.inf, 0.5, 0.05)
 
 
 def error_of(kind: str, name: str, truth: float, estimate: float) -> float:
@@ -113,12 +122,48 @@ def size_class(kind: str, blocks: int, parameters: dict[str, float]) -> int:
 
 
 def strength_class(error: float) -> int:
-    """Return the class of a region of a mean squared error."""
+    """Return the class of a region by its mean squared error.
+
+    Parameters
+    ----------
+    error : float
+        Mean squared error.
+
+    Returns
+    -------
+    int
+        Class from 0 to 2.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimate_errors import strength_class
+    >>> strength_class(5.0), strength_class(500.0)
+    (0, 2)
+    """
     return int(np.searchsorted(ERROR_BOUNDS, error, side="right"))
 
 
 def cell_name(kind: str, name: str, partner: str | None) -> str:
-    """Return the name under which the errors of a setting are stored, alone or beside another kind."""
+    """Return the name under which the errors of a setting are stored.
+
+    Parameters
+    ----------
+    kind, name : str
+        Kind and setting.
+    partner : str or None
+        The other kind of a pair; None if the kind is alone.
+
+    Returns
+    -------
+    str
+        The three parts with dots between them.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimate_errors import cell_name
+    >>> cell_name("blur", "sigma", None)
+    'blur.sigma.alone'
+    """
     return f"{kind}.{name}.{partner or 'alone'}"
 
 
@@ -231,7 +276,7 @@ class EstimateErrors:
             low, high = -half, half
         else:
             low, high = (float(v) for v in table[place])
-        low, high = min(low, 0.0), max(high, 0.0)
+        low, high = min(low, -scale.least), max(high, scale.least)
         if scale.relative:
             bounds = [(value + scale.floor) * np.exp(np.clip(v, -5, 5)) - scale.floor for v in (low, high)]
         else:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from llise.diagnosis.block_sums import BLOCK
-from llise.diagnosis.chains import Chain, fit_chain, likeness
+from llise.diagnosis.chains import Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.region_pixels import RegionPixels, region_pixels
 from llise.diagnosis.result import Interval
+from llise.diagnosis.simulated import likeness
 from llise.kinds.fitting import ROUNDING
 
 TILES = (20, 4, 1)
@@ -137,10 +138,7 @@ def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) ->
 def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], float]:
     """Share of each kind in the error, and share of the error that all of them explain."""
     reference, copy, mask = pixels
-    rng = np.random.default_rng(0)
-    drawn = [reference]
-    for _, fit in chain.steps:
-        drawn.append(fit.draw(drawn[-1], rng) if fit.draw else fit.apply(drawn[-1]))
+    drawn = chain.draw(reference)
     parts = {kind: _power(drawn[i + 1] - drawn[i], mask) for i, (kind, _) in enumerate(chain.steps)}
     whole = sum(parts.values())
     shares = {kind: part / whole if whole > 0 else 1 / len(parts) for kind, part in parts.items()}
@@ -156,7 +154,7 @@ def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], floa
     if any(fit.draw for _, fit in chain.steps):
         match = float(np.clip(1 - 2 * max(abs(likeness(rest, left) - likeness(expected, left)) - 0.05, 0), 0, 1))
         unexplained -= match * min(_power(expected, left) * 1.05, unexplained)
-    share = np.count_nonzero(left) / max(np.count_nonzero(mask), 1)
+    share = float(left.sum()) / max(float(mask.sum()), 1.0)
     return shares, float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
 
 

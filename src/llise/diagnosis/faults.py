@@ -31,6 +31,13 @@ class Part:
         Its blocks.
     probabilities : ndarray, shape (n_sets,)
         What the judge says of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.faults import Part
+    >>> Part(0, np.ones((2, 2), bool), np.eye(21)[3]).kinds
+    ('blur',)
     """
 
     area: int
@@ -50,7 +57,24 @@ class Part:
 
 @dataclass(eq=False)
 class Finding:
-    """Kinds and region of a fault before it is estimated: ``(kinds, mask, confidence)``."""
+    """Kinds and region of a fault before it is estimated.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        Kinds in this place.
+    mask : ndarray of bool, shape (rows, cols)
+        Blocks over which the fault extends.
+    confidence : float
+        Probability that the kinds are right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.faults import Finding
+    >>> Finding(("blur",), np.ones((2, 2), bool), 0.9).kinds
+    ('blur',)
+    """
 
     kinds: tuple[str, ...]
     mask: np.ndarray
@@ -72,6 +96,17 @@ def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
     list of Finding
         Where a part has one kind and another part of the same area has that kind and a second one, the first kind
         extends over both, and the second kind is a fault of its own.  Parts of the same kinds are one fault.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.faults import Part, assemble
+    >>> left = np.arange(12).reshape(2, 6) % 6 < 3
+    >>> jpeg, both = (np.eye(21)[SETS.index(kinds)] for kinds in (("jpeg",), ("blur", "jpeg")))
+    >>> findings = assemble([Part(0, left, jpeg), Part(0, ~left, both)], np.ones((2, 6)))
+    >>> [(finding.kinds, int(finding.mask.sum())) for finding in findings]
+    [(('jpeg',), 12), (('blur',), 6)]
     """
     parts = _without_strays(parts)
     found: list[Finding] = []
@@ -139,6 +174,25 @@ def extend(finding: Finding, texture: np.ndarray, others: list[Finding]) -> None
     """Let a fault that covers nearly all blocks with texture extend over the whole picture.
 
     Flat blocks look the same before and after blur or JPEG coding, so that nothing can be measured there.
+
+    Parameters
+    ----------
+    finding : Finding
+        The fault; its mask is changed.
+    texture : ndarray, shape (rows, cols)
+        Deviation of each block of the reference.
+    others : list of Finding
+        All faults; the blocks of the others are not taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.faults import Finding, extend
+    >>> texture = np.array([[9.0, 9.0, 9.0, 0.0]])
+    >>> finding = Finding(("blur",), texture > 1, 0.9)
+    >>> extend(finding, texture, [finding])
+    >>> bool(finding.mask.all())
+    True
     """
     free = ~np.any([other.mask for other in others if other is not finding] or [np.zeros_like(finding.mask)], axis=0)
     rough = texture >= min(TEXTURE, float(np.median(texture)))

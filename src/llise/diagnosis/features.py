@@ -45,6 +45,13 @@ _MODELS = {
 }
 
 
+_COMPARED = (
+    ("curve", "curve blur"), ("curve", "curve jpeg"), ("blur", "blur jpeg"), ("jpeg", "blur jpeg"),
+    ("curve blur", "all"), ("curve jpeg", "all"), ("line", "curve"), ("shift", "line"), ("blur", "curve blur"),
+    ("jpeg", "curve jpeg"),
+)  # fmt: skip
+
+
 @cache
 def _places() -> dict[str, slice]:
     """Where each group of sums stands."""
@@ -61,10 +68,30 @@ def _places() -> dict[str, slice]:
 
 
 def features(sums: np.ndarray, greys: tuple[float, float, float] | np.ndarray) -> np.ndarray:
-    """Features (n, n_features) of regions from their sums (n, n_sums).
+    """Return the features of regions.
 
-    ``greys`` are mean, deviation and median of the whole reference, or one row of them for each region: contrast is
-    a change about a grey value in the middle of the whole picture.
+    Parameters
+    ----------
+    sums : ndarray, shape (n, n_sums)
+        Sums over the blocks of each region.
+    greys : tuple of float or ndarray of shape (n, 3)
+        Mean, deviation and median of the whole reference, or one row of them for each region: contrast is a change
+        about a grey value in the middle of the whole picture.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, n_features)
+        In the order of :func:`feature_names`; finite whatever the input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis import block_sums
+    >>> from llise.diagnosis.features import feature_names, features
+    >>> picture = np.arange(1024).astype(np.uint8).reshape(32, 32)
+    >>> sums = block_sums.measure(picture, 255 - picture).sum((0, 1))
+    >>> features(sums[None], (127.5, 73.9, 127.5)).shape == (1, len(feature_names()))
+    True
     """
     values = _Features(np.asarray(sums, np.float64), np.broadcast_to(np.asarray(greys, np.float64), (len(sums), 3)))
     table = np.stack(list(values.measured().values()), axis=1)
@@ -72,12 +99,45 @@ def features(sums: np.ndarray, greys: tuple[float, float, float] | np.ndarray) -
 
 
 def feature_names() -> list[str]:
-    """Names of the features, in order."""
+    """Return the names of the features.
+
+    Returns
+    -------
+    list of str
+        In the order in which :func:`features` gives them.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.features import feature_names
+    >>> feature_names()[0]
+    'size'
+    """
     return list(_Features(np.ones((1, len(block_sums.names()))), np.ones((1, 3))).measured())
 
 
 def curve_misfit(sums: np.ndarray) -> np.ndarray:
-    """Squared distance (n,) of the block means of regions from the best curve of grey values."""
+    """Return how far the block means of regions are from a curve of grey values.
+
+    Parameters
+    ----------
+    sums : ndarray, shape (n, n_sums)
+        Sums over the blocks of each region.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Squared distance from the cubic curve that fits best, summed over the blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis import block_sums
+    >>> from llise.diagnosis.features import curve_misfit
+    >>> picture = (np.arange(1024).reshape(32, 32) // 8).astype(np.uint8)
+    >>> sums = block_sums.measure(picture, picture + np.uint8(5)).sum((0, 1))
+    >>> bool(curve_misfit(sums[None])[0] < 0.1)
+    True
+    """
     group = np.asarray(sums, np.float64)[:, _places()["mean product"]]
     return _fit(_symmetric(group, len(MEAN_FUNCTIONS)), list(range(4)), np.array([1e-3, 1e-3, 1e-2, 1e-2]))[1]
 
@@ -169,9 +229,7 @@ class _Features:
                 out["gain of all"] = coefficients[:, 1] / 64
                 for i in range(5):
                     out[f"jpeg coefficient {i}"] = np.arcsinh(coefficients[:, 9 + i])
-        for a, b in (("curve", "curve blur"), ("curve", "curve jpeg"), ("blur", "blur jpeg"), ("jpeg", "blur jpeg"),
-                     ("curve blur", "all"), ("curve jpeg", "all"), ("line", "curve"), ("shift", "line"), ("blur", "curve blur"),
-                     ("jpeg", "curve jpeg")):  # fmt: skip
+        for a, b in _COMPARED:
             out[f"{a} against {b}"] = out[f"left {b}"] - out[f"left {a}"]
         for i, name in enumerate((*_BLUR, *_JPEG)):
             k = FUNCTIONS.index(name)

@@ -68,7 +68,8 @@ class Judge:
     training: dict[str, Any]
 
     def __repr__(self) -> str:
-        return f"<Judge of {len(self.networks)} networks, {len(SETS)} sets of kinds, fingerprint {self.fingerprint()[:12]}>"
+        size = f"{len(self.networks)} networks, {len(SETS)} sets of kinds"
+        return f"<Judge of {size}, fingerprint {self.fingerprint()[:12]}>"
 
     def __call__(self, sums: np.ndarray, context: np.ndarray, greys: tuple[float, float, float]) -> np.ndarray:
         """Return the probabilities of all sets of kinds.
@@ -101,13 +102,43 @@ class Judge:
         return self.probabilities(np.concatenate([own, np.broadcast_to(around, own.shape)], axis=1))
 
     def probabilities(self, inputs: np.ndarray) -> np.ndarray:
-        """Return the probabilities (n, n_sets) for inputs (n, n_inputs)."""
+        """Return the probabilities of all sets of kinds.
+
+        Parameters
+        ----------
+        inputs : ndarray, shape (n, n_inputs)
+            Features of regions, then those of the areas around them.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_sets)
+            Mean over the networks.
+
+        Examples
+        --------
+        >>> from llise.diagnosis.judge import shipped_judge
+        >>> judge = shipped_judge()
+        >>> judge.probabilities(judge.mean[None]).shape
+        (1, 21)
+        """
         x = standardised(inputs, self.mean, self.scale)
         answers = [network.softmax(network.logits(weights, x) / self.temperature) for weights in self.networks]
         return np.mean(answers, axis=0)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all arrays by name, as they are saved."""
+        """Return all arrays by name, as they are saved.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Arrays of the networks, of the standardisation and of the errors of estimates.
+
+        Examples
+        --------
+        >>> from llise.diagnosis.judge import shipped_judge
+        >>> "network0.matrix0" in shipped_judge().arrays()
+        True
+        """
         named = {"mean": self.mean, "scale": self.scale, "temperature": np.array([self.temperature], np.float32)}
         for number, weights in enumerate(self.networks):
             for layer in range(N_LAYERS):
@@ -116,7 +147,19 @@ class Judge:
         return named | {f"errors.{name}": values for name, values in self.errors.items()}
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of all arrays."""
+        """Return the SHA-256 of all arrays.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+
+        Examples
+        --------
+        >>> from llise.diagnosis.judge import shipped_judge
+        >>> len(shipped_judge().fingerprint())
+        64
+        """
         digest = hashlib.sha256()
         for name, values in sorted(self.arrays().items()):
             digest.update(
@@ -131,6 +174,11 @@ class Judge:
         ----------
         path : str or path
             Replaced as a whole when everything is written.
+
+        Examples
+        --------
+        >>> from llise.diagnosis.judge import shipped_judge
+        >>> shipped_judge().save("judge.safetensors")  # doctest: +SKIP
         """
         from safetensors.numpy import save
 
@@ -163,6 +211,11 @@ class Judge:
         ------
         JudgeError
             The file is damaged, or was trained for other features, kinds or another version.
+
+        Examples
+        --------
+        >>> from llise.diagnosis.judge import Judge
+        >>> Judge.load("judge.safetensors")  # doctest: +SKIP
         """
         from safetensors import SafetensorError, safe_open
 
@@ -193,7 +246,27 @@ class Judge:
 
 
 def standardised(inputs: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return inputs with mean 0 and deviation 1 in the training, cut at :data:`FURTHEST` deviations."""
+    """Return inputs with mean 0 and deviation 1 in the training, cut at :data:`FURTHEST` deviations.
+
+    Parameters
+    ----------
+    inputs : ndarray, shape (n, n_inputs)
+        Features.
+    mean, scale : ndarray, shape (n_inputs,)
+        Their mean and deviation in the training.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, n_inputs)
+        What the networks see.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.judge import standardised
+    >>> standardised(np.array([[3.0, 99.0]]), np.float32([1, 0]), np.float32([2, 1]))
+    array([[1., 6.]], dtype=float32)
+    """
     return np.clip((inputs.astype(np.float32) - mean) / scale, -FURTHEST, FURTHEST)
 
 

@@ -116,6 +116,14 @@ class ReferenceManifold:
             Training images nearest to each block in the embedding, nearest first.
         position : ndarray of float, shape (2,)
             Place in the map of whole images.
+
+        Examples
+        --------
+        >>> from llise import datasets
+        >>> from llise.diagnosis.manifold import ReferenceManifold
+        >>> reference = datasets.reference()[200:232, 200:232]
+        >>> ReferenceManifold().fit(reference).place(reference)[0].shape
+        (4, 4, 3)
         """
         coordinates = self.learner_.embed(image[None])
         nearest = nearest_images(self.learner_.embedding_, coordinates, N_NEAREST)[:, 0]

@@ -42,6 +42,14 @@ class Measures:
         Blocks that differ beyond rounding.
     is_copy : bool
         Whether the image looks like a copy of the reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.measures import measure_copy
+    >>> picture = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    >>> measure_copy(picture, picture).psnr
+    inf
     """
 
     mse: float

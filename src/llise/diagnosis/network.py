@@ -8,6 +8,7 @@ dropout, and named 2.5 points fewer samples of pictures kept aside rightly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -74,11 +75,11 @@ def train(
     codes: np.ndarray,
     n_classes: int,
     *,
-    hidden: tuple[int, int] = (320, 160),
-    epochs: int = 30,
+    hidden: tuple[int, int] = (448, 224),
+    epochs: int = 24,
     batch: int = 512,
     rate: float = 2e-3,
-    dropout: float = 0.2,
+    dropout: float = 0.35,
     decay: float = 1e-3,
     seed: int = 0,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
@@ -145,7 +146,7 @@ def train(
 
 def _first_weights(sizes: tuple[int, ...], rng: np.random.Generator) -> Weights:
     weights: Weights = []
-    for n_in, n_out in zip(sizes, sizes[1:]):
+    for n_in, n_out in pairwise(sizes):
         weights += [
             (rng.standard_normal((n_in, n_out)) * np.sqrt(1.3 / n_in)).astype(np.float32),
             np.zeros(n_out, np.float32),

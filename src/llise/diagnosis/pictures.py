@@ -100,7 +100,7 @@ def draw_crop(names: tuple[str, ...], rng: np.random.Generator, least: int = 64,
         picture = np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
     rows, cols = (min(side, length // 8 * 8) for side, length in zip(shape, picture.shape))
     top, left = (int(rng.integers(length - side + 1)) for length, side in zip(picture.shape, (rows, cols)))
-    piece = np.rot90(picture[top : top + rows, left : left + cols], rng.integers(4))
+    piece = np.rot90(picture[top : top + rows, left : left + cols], int(rng.integers(4)))
     if rng.random() < 0.5:
         piece = piece[:, ::-1]
     if rng.random() < 0.3:

@@ -30,6 +30,14 @@ class RegionPixels(NamedTuple):
         The two images.
     mask : ndarray of bool, shape (h, w)
         Which of the pixels belong to the region.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.region_pixels import RegionPixels
+    >>> picture = np.zeros((8, 8), np.float32)
+    >>> RegionPixels(picture, picture, picture == 0).mask.all()
+    np.True_
     """
 
     reference: np.ndarray
@@ -73,7 +81,7 @@ def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, t
     else:
         places = _choose_tiles(reference, blocks, box, tiles)
     inside = np.kron(blocks, np.ones((BLOCK, BLOCK), bool))[: reference.shape[0], : reference.shape[1]]
-    return RegionPixels(*(_mosaic(image, places) for image in (reference, copy)), _mosaic(inside, places, mask=True))
+    return RegionPixels(_mosaic(reference, places), _mosaic(copy, places), _mosaic(inside, places, mask=True))
 
 
 def inner_blocks(region: np.ndarray) -> np.ndarray:

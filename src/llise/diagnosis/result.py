@@ -64,7 +64,8 @@ class Fault:
     >>> import numpy as np
     >>> from llise.diagnosis.result import Fault, Interval
     >>> region = np.array([[True, False]])
-    >>> Fault(("blur",), 0.97, region, (0, 0, 8, 8), 0.5, {"blur": 80.0}, {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}, 0.98)
+    >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
+    >>> Fault(("blur",), 0.97, region, (0, 0, 8, 8), 0.5, {"blur": 80.0}, estimate, 0.98)
     <Fault blur, confidence 0.97, 50.0 % of the area>
     """
 
@@ -172,4 +173,5 @@ class Diagnosis:
     def __repr__(self) -> str:
         count = {0: "no fault", 1: "1 fault"}.get(len(self.faults), f"{len(self.faults)} faults")
         name = f"{self.file}: " if self.file else ""
-        return f"<Diagnosis {name}{' + '.join(self.verdict)}, confidence {self.confidence:.2f}, PSNR {self.psnr:.1f} dB, {count}>"
+        answer = f"{' + '.join(self.verdict)}, confidence {self.confidence:.2f}"
+        return f"<Diagnosis {name}{answer}, PSNR {self.psnr:.1f} dB, {count}>"

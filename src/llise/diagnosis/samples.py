@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -33,6 +34,12 @@ class Samples:
         Blocks and mean squared error of the region.
     parts : ndarray of float32, shape (n,)
         Share of the first kind of a pair in the error of both.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.samples import draw_samples
+    >>> draw_samples(("camera",), [(0, 0), (0, 1)]).codes.dtype
+    dtype('int16')
     """
 
     inputs: np.ndarray
@@ -43,17 +50,73 @@ class Samples:
 
     @classmethod
     def joined(cls, samples: list[Samples]) -> Samples:
-        """Return several sets of samples as one."""
+        """Return several sets of samples as one.
+
+        Parameters
+        ----------
+        samples : list of Samples
+            In order.
+
+        Returns
+        -------
+        Samples
+            All of them.
+
+        Examples
+        --------
+        >>> from llise.diagnosis.samples import Samples, draw_samples
+        >>> one = draw_samples(("camera",), [(0, 0)])
+        >>> len(Samples.joined([one, one]).codes) == 2 * len(one.codes)
+        True
+        """
         return cls(*(np.concatenate([getattr(part, name.name) for part in samples]) for name in fields(cls)))
 
 
 def greys(reference: np.ndarray) -> tuple[float, float, float]:
-    """Return mean, deviation and median of a reference."""
+    """Return mean, deviation and median of a reference.
+
+    Parameters
+    ----------
+    reference : ndarray, shape (h, w)
+        Grey values.
+
+    Returns
+    -------
+    tuple of float
+        The three numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.samples import greys
+    >>> greys(np.array([[1, 1], [1, 5]]))[::2]
+    (2.0, 1.0)
+    """
     return float(reference.mean()), float(reference.std()), float(np.median(reference))
 
 
 def draw_samples(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Samples:
-    """Make one scene for each seed and take samples from it."""
+    """Make one scene for each seed and take samples from it.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Pictures to draw from, see :data:`llise.diagnosis.pictures.NAMES`.
+    seeds : list of tuple of int
+        One for each scene.
+
+    Returns
+    -------
+    Samples
+        Some for each scene.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.samples import draw_samples
+    >>> samples = draw_samples(("camera", "coins"), [(0, 0), (0, 1)])
+    >>> len(samples.codes) == len(samples.inputs)
+    True
+    """
     parts = [sample for seed in seeds for sample in _from_scene(names, np.random.default_rng(seed))]
     regions, contexts, levels, codes, shares = (np.array(column) for column in zip(*parts))
     n = regions[:, 0] / 64
@@ -69,7 +132,8 @@ def draw_samples(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Sample
     )
 
 
-def _from_scene(names: tuple[str, ...], rng: np.random.Generator):
+def _from_scene(names: tuple[str, ...], rng: np.random.Generator) -> Iterator[tuple]:
+    """Sums of a region and of the area around it, greys, code and share of the first kind."""
     reference = pictures.draw_crop(names, rng)
     scene = copies.draw_scene(reference, rng) if reference.std() > 3 else None
     if scene is None or not (scene.labels >= 0).any():

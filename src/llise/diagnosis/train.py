@@ -2,6 +2,7 @@
 
 Random scenes are drawn from the pictures that come with the dependencies.  Each of four networks is trained without
 a quarter of these pictures; its answers on that quarter set the temperature that makes all probabilities honest.
+Other scenes give the errors of the estimates, from which their 90 % intervals are made.
 The same seed gives the same file on the same machine.
 """
 
@@ -20,7 +21,9 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from llise.diagnosis import network, pictures
+from llise.diagnosis.calibration import ErrorSample, draw_errors, estimate_errors
 from llise.diagnosis.copies import SETS
+from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.judge import FILE, Judge, standardised
 from llise.diagnosis.samples import Samples, draw_samples
 
@@ -29,6 +32,8 @@ FOLDS = 4
 EPOCHS = 24
 CHUNK = 50
 """Scenes that are drawn by one task."""
+ERROR_SHARE = 12
+"""One scene for so many of the training is drawn to measure the errors of estimates."""
 
 
 @click.command()
@@ -75,6 +80,12 @@ def train(
         The judge.
     report : str
         How well the networks name samples of the pictures that they were trained without.
+
+    Examples
+    --------
+    >>> from llise.diagnosis import pictures
+    >>> from llise.diagnosis.train import train
+    >>> judge, report = train(pictures.NAMES)  # doctest: +SKIP
     """
     if len(names) < FOLDS:
         raise ValueError(f"{len(names)} pictures: expected {FOLDS} or more, one for each fold")
@@ -95,14 +106,27 @@ def train(
     # The mean over networks is less sure than each of them: half of the correction, in the logarithm, is left to do.
     temperature = float(np.sqrt(_temperature(outside, np.concatenate(codes))))
     training = {"pictures": list(names), "scenes": scenes, "epochs": epochs, "seed": seed}
-    judge = Judge(mean, scale, networks, temperature, {}, training)
+    errors = _errors(names, scenes // ERROR_SHARE, seed, jobs)
+    judge = Judge(mean, scale, networks, temperature, errors.to_arrays(), training)
     return judge, _report(outside, samples, temperature)
 
 
 def _draw(names: tuple[str, ...], scenes: int, seed: tuple[int, int], jobs: int) -> Samples:
     chunks = [[(*seed, i) for i in range(start, min(start + CHUNK, scenes))] for start in range(0, scenes, CHUNK)]
     parts = Parallel(n_jobs=jobs, return_as="generator")(delayed(_chunk)(names, chunk) for chunk in chunks)
-    return Samples.joined(list(_shown(parts, len(chunks), f"scenes of {', '.join(names[:3])}, ...")))
+    return Samples.joined(list(_shown(parts, len(chunks), f"scenes of {names[0]} and others")))
+
+
+def _errors(names: tuple[str, ...], scenes: int, seed: int, jobs: int) -> EstimateErrors:
+    """Errors of the estimates on scenes of their own, from which the 90 % intervals are made."""
+    chunks = [[(seed, FOLDS, i) for i in range(start, min(start + CHUNK, scenes))] for start in range(0, scenes, CHUNK)]
+    parts = Parallel(n_jobs=jobs, return_as="generator")(delayed(_error_chunk)(names, chunk) for chunk in chunks)
+    return estimate_errors(sample for part in _shown(parts, len(chunks), "errors of estimates") for sample in part)
+
+
+def _error_chunk(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> list[ErrorSample]:
+    with threadpool_limits(1, user_api="blas"):
+        return list(draw_errors(names, seeds))
 
 
 def _chunk(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Samples:

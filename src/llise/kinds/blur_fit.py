@@ -33,6 +33,16 @@ class BlurFit:
         The line; 1 and 0 if it was not asked for.
     error : float
         Mean squared difference that remains.
+    shape : tuple of int
+        Shape of the images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.blur_fit import BlurFit
+    >>> blur = BlurFit({"sigma": 1.0}, np.ones((8, 5)), gain=1.0, offset=0.0, error=0.0, shape=(8, 8))
+    >>> blur.gaussian(0.5).parameters
+    {'sigma': 0.5}
     """
 
     parameters: dict[str, float]
@@ -40,15 +50,58 @@ class BlurFit:
     gain: float
     offset: float
     error: float
+    shape: tuple[int, int]
 
     def apply(self, image: np.ndarray) -> np.ndarray:
-        """Blur an image of the same shape, without the line."""
+        """Blur an image of the same shape, without the line.
+
+        Parameters
+        ----------
+        image : ndarray, shape (h, w)
+            Image to blur.
+
+        Returns
+        -------
+        ndarray, shape (h, w)
+            The blurred image.
+        """
         return fft.irfft2(fft.rfft2(image) * self.response, s=image.shape)
 
     def scaled(self, factor: float) -> BlurFit:
-        """Return a blur of the same shape whose width is about `factor` times this one's."""
+        """Return a blur of the same shape whose width is about `factor` times this one's.
+
+        Parameters
+        ----------
+        factor : float
+            Factor on the width.
+
+        Returns
+        -------
+        BlurFit
+            The other blur.
+        """
         parameters = {name: value if name == "angle" else value * factor for name, value in self.parameters.items()}
         return replace(self, parameters=parameters, response=np.clip(self.response, 0, None) ** np.float32(factor**2))
+
+    def gaussian(self, factor: float) -> BlurFit:
+        """Return the round Gaussian blur whose width is `factor` times that of this one.
+
+        Parameters
+        ----------
+        factor : float
+            Factor on the width.
+
+        Returns
+        -------
+        BlurFit
+            The other blur.
+        """
+        sigma = factor * self.parameters["sigma"]
+        rows, cols = self.response.shape[0], self.shape[1]
+        square = fft.fftfreq(rows)[:, None] ** 2 + fft.rfftfreq(cols) ** 2
+        return replace(
+            self, parameters={"sigma": sigma}, response=np.exp(-2 * (np.pi * sigma) ** 2 * square).astype(np.float32)
+        )
 
 
 def fit_blur(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, line: bool = False) -> BlurFit:
@@ -111,7 +164,7 @@ class _Search:
             parameters, response, error = shape
         response, error = self.mixture([response, *widths], error)
         gain, offset = self.straight(self.values(response))
-        return BlurFit(parameters, response, gain, offset, error)
+        return BlurFit(parameters, response, gain, offset, error, self.shape)
 
     def gaussian(self, variances: np.ndarray) -> np.ndarray:
         across, down, both = (np.float32(v) for v in variances)

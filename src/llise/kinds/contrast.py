@@ -61,7 +61,7 @@ class Contrast(Kind):
         )
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        """Find the line that comes nearest; an S-shaped curve is applied as the polynomial that comes nearest."""
+        # The settings are those of the nearest line; an S-shaped curve is applied as the nearest polynomial.
         gain, offset = fit_line(before, after, mask, slope=True)
         middle = float(before[mask].mean()) if mask.any() else 128.0
         pivot = offset / (1 - gain) if abs(1 - gain) > 1e-3 else middle

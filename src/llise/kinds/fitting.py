@@ -35,8 +35,12 @@ class Fit:
     """
 
     parameters: dict[str, float]
-    apply: Callable[[np.ndarray], np.ndarray] = field(default=lambda image: image)
+    apply: Callable[[np.ndarray], np.ndarray] = field(default_factory=lambda: _unchanged)
     draw: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None
+
+
+def _unchanged(image: np.ndarray) -> np.ndarray:
+    return image
 
 
 def robust_scale(values: np.ndarray) -> float:
@@ -59,7 +63,7 @@ def robust_scale(values: np.ndarray) -> float:
     >>> values = np.random.default_rng(0).normal(0, 3, 10000)
     >>> values[:100] = 255
     >>> round(robust_scale(values), 1)
-    3.1
+    3.0
     """
     return float(np.quantile(np.abs(values), 0.8)) / 1.2816 if values.size else 0.0
 

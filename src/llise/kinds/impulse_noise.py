@@ -164,8 +164,8 @@ def count_impulses(
             far = exact
         else:
             level = extreme
-        visible = np.count_nonzero(mask & (sign * (level - expected) > least))
-        shares.append(np.count_nonzero(far) / max(visible, 1))
+        visible = int(np.count_nonzero(mask & (sign * (level - expected) > least)))
+        shares.append(int(np.count_nonzero(far)) / max(visible, 1))
         hit |= far
     share = min(sum(shares), 1.0)
     return hit, share, min(shares[0] / share, 1.0) if share else 0.5

@@ -145,29 +145,6 @@ class CoefficientPairs:
             return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
         return *_answer(index), closeness
 
-    def closeness(self, table: np.ndarray) -> float:
-        """Return the share of the coefficients of `after` that lie as near to multiples of steps as a coder's do.
-
-        Parameters
-        ----------
-        table : ndarray, shape (8, 8)
-            Quantiser steps.
-
-        Returns
-        -------
-        float
-            About 0 for coefficients that no coder has seen, 1 for those of a coder with this table.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg_quality import CoefficientPairs
-        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
-        >>> CoefficientPairs(image, image, np.ones((64, 64), bool)).closeness(np.full((8, 8), 20)) < 0.1
-        True
-        """
-        return _closeness(np.asarray(table, np.float32).ravel(), self.after) if self.after.size else 0.0
-
 
 def _answer(index: int) -> tuple[float, np.ndarray]:
     return float(QUALITIES[index]), _TABLES[index].reshape(_BLOCK, _BLOCK).astype(float)

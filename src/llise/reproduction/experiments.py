@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,14 @@ class Reproduction:
 
     Examples
     --------
-    >>> Reproduction(Path("out"), {"schema": 1}, {"wall_seconds": 12.3}).results["schema"]
+    >>> reproduction = Reproduction(Path("out"), {"schema": 1}, {"wall_seconds": 12.3})
+    >>> reproduction.results["schema"]
     1
     """
 
     folder: Path
-    results: dict[str, Any]
-    timings: dict[str, Any]
+    results: dict[str, Any] = field(repr=False)
+    timings: dict[str, Any] = field(repr=False)
 
 
 def reproduce(

@@ -1,0 +1,203 @@
+"""Which parts of an area have which kinds: tiles are judged, and neighbours of one judgement become a part.
+
+Tiles are judged in the light of the whole area: the judge sees the features of the tile and those of the area around
+it.  Large areas are divided by cells of several blocks, so that the cost is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, sqrt
+
+import numpy as np
+from scipy import ndimage
+
+from llise.diagnosis.block_sums import box_of, measure
+from llise.diagnosis.copies import SETS
+from llise.diagnosis.features import curve_misfit
+from llise.diagnosis.regions import ALL_AROUND
+
+Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Probabilities (n, n_sets) of regions from their sums (n, n_sums) and those of the area around them (n_sums,)."""
+
+MOST_CELLS = 6000
+"""Most cells into which an area is divided."""
+
+LEAST_PART = 8
+"""Fewest blocks of a part that is told apart inside an area."""
+
+CURVES_DIFFER = 120.0
+"""Parts follow two curves where one curve for both leaves so much more than two, against a block's typical misfit."""
+
+SURE_OF_PART = 0.4
+"""Least probability of the kinds of a part that is told apart from the rest of its area."""
+
+SURE_OF_DIFFERENCE = 0.1
+"""Largest probability that such a part has the kinds of the rest."""
+
+MOST_TILES = 1600
+"""Most tiles of one size that are judged in an area; larger areas are sampled more coarsely."""
+
+POINT_KINDS = frozenset(("contrast", "luminance"))
+"""Kinds that change each grey value by itself."""
+
+
+def split(
+    reference: np.ndarray, copy: np.ndarray, area: np.ndarray, judge: Judge
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Divide an area into parts with one set of kinds each.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    area : ndarray of bool, shape (rows, cols)
+        Blocks of the area.
+    judge : Judge
+        Names the kinds of regions.
+
+    Returns
+    -------
+    list of (ndarray of bool, ndarray)
+        Blocks of each part, and the probabilities (n_sets,) of its kinds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.parts import split
+    >>> picture = np.arange(64 * 64, dtype=np.uint8).reshape(64, 64)
+    >>> sure = np.eye(1, len(SETS))
+    >>> parts = split(picture, picture // 2, np.ones((8, 8), bool), lambda sums, context: sure.repeat(len(sums), 0))
+    >>> len(parts), bool(parts[0][0].all())
+    (1, True)
+    """
+    return _Split(reference, copy, area, judge).parts()
+
+
+class _Split:
+    """The division of one area; masks of cells have the shape of the box around the area."""
+
+    def __init__(self, reference: np.ndarray, copy: np.ndarray, area: np.ndarray, judge: Judge) -> None:
+        self.whole, self.judge = area, judge
+        # Blocks on the rim may be faulty only in part; they are not judged where there are enough others.
+        core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
+        self.core = core if core.sum() >= max(LEAST_PART, 0.3 * area.sum()) else area
+        self.cell = ceil(sqrt(self.core.sum() / MOST_CELLS))
+        self.sums = measure(reference, copy, self.core, self.cell)
+        self.area = self.sums[..., 0] > 0
+        self.context = self.total(self.area)
+
+    def total(self, mask: np.ndarray) -> np.ndarray:
+        return self.sums[mask].sum(axis=0, dtype=np.float64)
+
+    def name(self, mask: np.ndarray) -> np.ndarray:
+        return self.judge(self.total(mask)[None], self.context)[0]
+
+    def parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        whole = self.name(self.area)
+        labels = self._divide(int(whole.argmax())) if self.area.sum() >= 3 * LEAST_PART else None
+        if labels is None:
+            return [(self.whole, whole)]
+        masks = [(labels == code) & self.area for code in np.unique(labels[self.area])]
+        return [(self._with_rim(mask), self.name(mask)) for mask in masks]
+
+    def _with_rim(self, mask: np.ndarray) -> np.ndarray:
+        """Blocks of a part, with those of the rim whose nearest judged block belongs to it."""
+        top, left, bottom, right = box_of(self.core)
+        full = np.zeros(self.whole.shape, bool)
+        blocks = np.repeat(np.repeat(mask, self.cell, axis=0), self.cell, axis=1)
+        full[top:bottom, left:right] = blocks[: bottom - top, : right - left]
+        rows, cols = ndimage.distance_transform_edt(~self.core, return_distances=False, return_indices=True)
+        return full[rows, cols] & self.whole
+
+    def _divide(self, main: int) -> np.ndarray | None:
+        """Codes of the parts (rows, cols), or None where the area is of one kind."""
+        size = int(self.area.sum())
+        side = int(np.clip(round(np.sqrt(size) / 4), 2, 6))
+        evidence = self._evidence(side)
+        counts = np.bincount(evidence.argmax(axis=-1)[self.area], minlength=len(SETS))
+        least = max(LEAST_PART, 0.015 * size)
+        candidates = [int(code) for code in np.argsort(-counts)[:5] if counts[code] >= least]
+        if not set(candidates) - {main}:
+            return None
+        candidates = list(dict.fromkeys([*candidates, main]))
+        for _ in range(4):
+            labels = self._label(evidence, candidates, least)
+            kept = self._confirmed(labels, main)
+            if kept == set(candidates):
+                break
+            candidates = sorted(kept)
+        if len(candidates) < 2:
+            return None
+        fine = evidence + self._evidence(2 if side > 2 else 1)
+        return self._label(fine, candidates, least)
+
+    def _evidence(self, side: int) -> np.ndarray:
+        """Mean log probability (rows, cols, n_sets) of the tiles that cover each block."""
+        rows, cols = self.area.shape
+        side = min(side, rows, cols)
+        stride = min(max(1, side // 3, int(np.sqrt(self.area.sum() / MOST_TILES))), side)
+        tops, lefts = (np.unique([*range(0, n - side, stride), n - side]) for n in (rows, cols))
+        blocks = np.pad(self.sums.cumsum(0, dtype=np.float64).cumsum(1), [(1, 0), (1, 0), (0, 0)])
+        below, right = tops + side, lefts + side
+        tiles = blocks[below][:, right] - blocks[tops][:, right] - blocks[below][:, lefts] + blocks[tops][:, lefts]
+        filled = tiles[..., 0] / 64 >= max(1, 0.25 * (side * self.cell) ** 2)
+        found = np.log(self.judge(tiles[filled], self.context) + 1e-4)
+        total, count = np.zeros((rows, cols, len(SETS))), np.zeros((rows, cols, 1))
+        for (i, j), value in zip(np.argwhere(filled), found):
+            here = slice(tops[i], tops[i] + side), slice(lefts[j], lefts[j] + side)
+            total[here] += value
+            count[here] += 1
+        return total / np.maximum(count, 1)
+
+    def _label(self, evidence: np.ndarray, candidates: list[int], least: float) -> np.ndarray:
+        """Best candidate of each block after smoothing; islands smaller than ``least`` go to what surrounds them."""
+        weight = self.area.astype(float)
+        scores = [ndimage.uniform_filter(evidence[..., code] * weight, 3, mode="constant") for code in candidates]
+        labels = np.array(candidates)[np.argmax(scores, axis=0)]
+        return _without_islands(labels, self.area, least)
+
+    def _confirmed(self, labels: np.ndarray, main: int) -> set[int]:
+        """Candidates whose own part, judged as a whole, is surely of these kinds."""
+        kept: set[int] = set()
+        present = [int(code) for code in np.unique(labels[self.area])]
+        largest = max(present, key=lambda code: np.count_nonzero((labels == code) & self.area))
+        if len(present) > 1 and self._one_curve([(labels == code) & self.area for code in present], present):
+            return {main}
+        for code in present:
+            found = self.name((labels == code) & self.area)
+            if code == largest or (found.max() > SURE_OF_PART and found[largest] < SURE_OF_DIFFERENCE):
+                kept.add(code)
+        return kept
+
+    def _one_curve(self, masks: list[np.ndarray], codes: list[int]) -> bool:
+        """Whether parts that differ only in contrast and luminance follow one curve of grey values all the same."""
+        others = {frozenset(SETS[code]) - POINT_KINDS for code in codes}
+        if len(others) > 1:
+            return False
+        left = curve_misfit(np.stack([self.total(mask) for mask in (*masks, self.area)]))
+        apart, together = left[:-1].sum(), left[-1]
+        return bool(together - apart <= CURVES_DIFFER * (apart / self.area.sum() + 0.1))
+
+
+def _without_islands(labels: np.ndarray, area: np.ndarray, least: float) -> np.ndarray:
+    """Give islands smaller than ``least`` cells the label that is most frequent around them."""
+    labels = labels.copy()
+    for _ in range(3):
+        done = True
+        for code in np.unique(labels[area]):
+            islands, count = ndimage.label((labels == code) & area, ALL_AROUND)
+            sizes = np.bincount(islands.ravel(), minlength=count + 1)
+            for number, (rows, cols) in enumerate(ndimage.find_objects(islands), 1):
+                if sizes[number] >= least:
+                    continue
+                box = slice(max(rows.start - 1, 0), rows.stop + 1), slice(max(cols.start - 1, 0), cols.stop + 1)
+                island = islands[box] == number
+                around = ndimage.binary_dilation(island, ALL_AROUND) & ~island & area[box]
+                if around.any():
+                    labels[box][island] = np.bincount(labels[box][around]).argmax()
+                    done = False
+        if done:
+            break
+    return labels

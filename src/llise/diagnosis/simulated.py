@@ -1,0 +1,152 @@
+"""Noise and impulses that another kind came after: their strength is found by simulating both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from llise.diagnosis.region_pixels import RegionPixels
+from llise.kinds.fitting import ROUNDING, Fit, robust_scale
+from llise.kinds.gaussian_noise import noise_fit
+from llise.kinds.impulse_noise import impulse_fit
+
+
+def likeness(field: np.ndarray, mask: np.ndarray) -> float:
+    """Return the correlation between neighbours, mean of across and down.
+
+    Parameters
+    ----------
+    field : ndarray, shape (h, w)
+        Differences about zero.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+
+    Returns
+    -------
+    float
+        Correlation, -1 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.simulated import likeness
+    >>> round(likeness(np.ones((4, 4)), np.ones((4, 4), bool)), 3)
+    1.0
+    """
+    masked = np.where(mask, field, 0)
+    power = float(np.mean(masked[mask] ** 2)) if mask.any() else 0.0
+    if power < 1e-9:
+        return 0.0
+    total = 0.0
+    for values, inside in ((masked, mask), (masked.T, mask.T)):
+        pairs = int(np.count_nonzero(inside[1:] & inside[:-1]))
+        total += float((values[1:] * values[:-1]).sum()) / (pairs or 1) / power
+    return total / 2
+
+
+def solve_noise(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
+    """Find the noise before a step, such that a simulated copy has as much of it as the real one.
+
+    Parameters
+    ----------
+    pixels : RegionPixels
+        Reference, copy, and the pixels to compare.
+    after : Fit
+        The step that follows the noise.
+    error : ndarray, shape (h, w)
+        Copy less what `after` makes of the reference.
+
+    Returns
+    -------
+    Fit
+        The noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.simulated import solve_noise
+    >>> from llise.diagnosis.region_pixels import RegionPixels
+    >>> from llise.kinds.fitting import Fit
+    >>> image = np.full((64, 64), 100, np.float32)
+    >>> error = np.random.default_rng(1).normal(0, 6, image.shape)
+    >>> half = Fit({}, lambda grey: 100 + (grey - 100) / 2)
+    >>> pixels = RegionPixels(image, image + error, np.ones(image.shape, bool))
+    >>> round(solve_noise(pixels, half, error).parameters["sigma"])
+    12
+    """
+    reference, _, mask = pixels
+    wanted = float(np.mean(error[mask] ** 2))
+    expected = after.apply(reference)
+
+    def power(sigma: float) -> float:
+        simulated = after.apply(noise_fit(sigma).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
+        return float(np.mean((simulated - expected)[mask] ** 2))
+
+    return noise_fit(
+        _solve(power, wanted, start=float(np.sqrt(max(wanted - ROUNDING, 0.05))), most=150.0, exponent=2.0)
+    )
+
+
+def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
+    """Find the impulses before a step, such that a simulated copy has as much of them as the real one.
+
+    Parameters
+    ----------
+    pixels, after, error
+        As for :func:`solve_noise`.
+
+    Returns
+    -------
+    Fit
+        The impulses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.simulated import solve_impulses
+    >>> from llise.diagnosis.region_pixels import RegionPixels
+    >>> from llise.kinds.fitting import Fit
+    >>> image = np.full((64, 64), 100, np.float32)
+    >>> copy = np.where(np.random.default_rng(1).random(image.shape) < 0.03, 255.0, 100)
+    >>> fit = solve_impulses(RegionPixels(image, copy, np.ones(image.shape, bool)), Fit({}), copy - image)
+    >>> 0.02 < fit.parameters["share"] < 0.04, round(fit.parameters["salt"], 1)
+    (True, 1.0)
+    """
+    reference, _, mask = pixels
+    expected = after.apply(reference)
+    # Small differences may come from a step that is not known exactly.
+    least = 2 * robust_scale(error[mask])
+
+    def large(values: np.ndarray) -> float:
+        return float(np.mean(np.where(np.abs(values) > least, values, 0) ** 2))
+
+    wanted, shift = large(error[mask]), float(np.mean(error[mask]))
+    level = float(reference[mask].mean())
+    square = float(np.mean(reference[mask] ** 2))
+    salt, share = 0.5, 0.01
+    for _ in range(3):
+        strength = max(salt * (255**2 - 510 * level) + square, 25.0)
+
+        def power(share: float, salt: float = salt) -> float:
+            simulated = after.apply(impulse_fit(share, salt).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
+            return large((simulated - expected)[mask])
+
+        share = _solve(power, wanted, start=min(wanted / strength, 0.5), most=0.9, exponent=1.0)
+        salt = float(np.clip((shift / max(share, 1e-6) + level) / 255, 0.0, 1.0))
+    return impulse_fit(share, salt)
+
+
+def _solve(power: Callable[[float], float], wanted: float, start: float, most: float, exponent: float) -> float:
+    """The argument at which a power that grows about with the given exponent reaches a wanted value."""
+    at = min(max(start, 1e-5), most)
+    best, miss = at, np.inf
+    for _ in range(4):
+        measured = power(at)
+        ratio = (wanted + 1e-6) / (measured + 1e-6)
+        if abs(np.log(ratio)) < miss:
+            best, miss = at, abs(float(np.log(ratio)))
+        if miss < 0.03:
+            break
+        at = float(np.clip(at * np.clip(ratio, 0.05, 20.0) ** (1 / exponent), 1e-5, most))
+    return best
