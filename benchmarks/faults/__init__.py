@@ -1,0 +1,1 @@
+"""Parts of ``benchmarks/recognition.py``: pictures, programs, cases, measures and tables."""

@@ -1,0 +1,46 @@
+"""Programs of the package imagecorruptions (ImageNet-C's), which have five severities each."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from faults.programs import Copies, Program
+
+TITLE = "imagecorruptions"
+SEVERITIES = (1.0, 2.0, 3.0, 4.0, 5.0)
+NAMES = {
+    "defocus_blur": "blur",
+    "motion_blur": "blur",
+    "gaussian_noise": "gaussian_noise",
+    "impulse_noise": "impulse_noise",
+    "contrast": "contrast",
+    "brightness": "luminance",
+}
+
+
+def programs() -> list[Program]:
+    """Return the programs; ImportError if the package is not installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import imagecorruptions  # noqa: F401
+    return [Program(f"imagecorruptions {name}", kind, _Builder(name), SEVERITIES) for name, kind in NAMES.items()]
+
+
+class _Builder:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, image: np.ndarray, seed: int, direction: int) -> Copies:
+        from imagecorruptions import corrupt
+
+        colour = np.repeat(image[..., None], 3, axis=2)
+
+        def path(strength: float) -> np.ndarray:
+            np.random.seed(seed % 2**32)  # noqa: NPY002 (the package draws from the global generator)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return corrupt(colour, corruption_name=self.name, severity=round(strength))[..., 0].astype(np.uint8)
+
+        return Copies(path, 5)
