@@ -196,7 +196,6 @@ def test_a_missing_file_is_refused(tmp_path):
         Judge.load(tmp_path / "absent")
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="Judge.load lets the KeyError of a missing array through")
 def test_a_judge_with_an_array_missing_is_refused(written):
     arrays = {name: values for name, values in shipped_judge().arrays().items() if name != "scale"}
     written.write_bytes(to_bytes(arrays, metadata={"llise-judge": json.dumps(header_of(written))}))

@@ -349,7 +349,7 @@ def test_a_model_of_version_0_1_is_refused_with_what_to_do(tmp_path, monkeypatch
     old = {"reference": picture(32, 32), "features": np.zeros((4, 3), np.float32), "codes": np.zeros(4, np.int16)}
     save(Diagnoser(old, {"training_labels": ["original"], "n_neighbors": 20}), tmp_path / "m")
     monkeypatch.setitem(vars(llise), "Diagnoser", diagnosis.Diagnoser)
-    with pytest.raises(ModelError, match=r"made by llise 0\.1.*; fit it again") as caught:
+    with pytest.raises(ModelError, match=r"made by llise 0\.1.*; make it again") as caught:
         load(tmp_path / "m")
     assert str(caught.value).startswith(f"{tmp_path / 'm'}: ") and "\n" not in str(caught.value)
 

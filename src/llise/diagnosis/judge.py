@@ -223,13 +223,18 @@ class Judge:
             with safe_open(path, "numpy") as file:
                 header = json.loads((file.metadata() or {})["llise-judge"])
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                if not isinstance(header, dict):
+                    raise TypeError("its header is not a dictionary")
         except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
             raise JudgeError(f"{path}: not a judge of llise ({error}); {TRAIN_AGAIN}") from None
         known = {"version": VERSION, "features": feature_names(), "sets": ["+".join(kinds) for kinds in SETS]}
         for name, expected in known.items():
             if header.get(name) != expected:
                 raise JudgeError(f"{path}: was trained for another list of {name} than this llise has; {TRAIN_AGAIN}")
-        judge = cls._from_arrays(arrays, header.get("training", {}))
+        try:
+            judge = cls._from_arrays(arrays, header.get("training", {}))
+        except (KeyError, IndexError) as error:
+            raise JudgeError(f"{path}: lacks the array {error}; {TRAIN_AGAIN}") from None
         if judge.fingerprint() != header.get("fingerprint"):
             raise JudgeError(f"{path}: changed since it was trained; {TRAIN_AGAIN}")
         return judge

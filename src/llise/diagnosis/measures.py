@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, log10
+from typing import Literal
 
 import numpy as np
+from scipy import ndimage
 
 from llise.diagnosis.block_sums import BLOCK
 
@@ -15,8 +17,15 @@ ROUNDING = 1
 ROUNDING_MSE = 0.5
 """Mean squared error of a block that is more than rounding, even where no pixel differs by more than one level."""
 
-LEAST_LIKENESS = 0.35
+LEAST_LIKENESS = 0.17
 """Correlation of block means below which an image does not look like a copy."""
+
+LEAST_BLOCKS = 64
+LEAST_SPREAD = 2.0
+"""Fewest blocks, and least deviation of their means, that tell another scene from a copy."""
+
+NEIGHBOURHOOD = 9
+"""Blocks across which the mean is subtracted from block means, as many scenes are lighter above than below."""
 
 SSIM_ROWS = 256
 """Rows of the SSIM map that are computed at once, so that large pictures need little memory."""
@@ -87,9 +96,9 @@ def measure_copy(reference: np.ndarray, copy: np.ndarray) -> Measures:
     (25.0, np.int64(1))
     """
     error = np.abs(np.subtract(copy, reference, dtype=np.int16))
-    blocks = by_block(error)
+    blocks = by_block(error, mode="constant")
     largest = blocks.max(axis=-1)
-    block_mse = np.einsum("rcp,rcp->rc", blocks, blocks, dtype=np.int64) / np.float32(BLOCK * BLOCK)
+    block_mse = np.einsum("rcp,rcp->rc", blocks, blocks, dtype=np.int64) / _block_sizes(error.shape)
     total = float(np.einsum("ij,ij->", error, error, dtype=np.int64)) / error.size
     ssim_map, ssim = ssim_of(reference, copy)
     return Measures(
@@ -104,13 +113,21 @@ def measure_copy(reference: np.ndarray, copy: np.ndarray) -> Measures:
     )
 
 
-def by_block(values: np.ndarray) -> np.ndarray:
-    """Return the pixels of each block; the last row and column are repeated where the picture ends early.
+def _block_sizes(shape: tuple[int, ...]) -> np.ndarray:
+    """Number of pixels of each block that lie in the picture."""
+    rows, cols = (np.minimum(BLOCK, n - np.arange(0, n, BLOCK)) for n in shape)
+    return np.outer(rows, cols).astype(np.float32)
+
+
+def by_block(values: np.ndarray, mode: Literal["edge", "constant"] = "edge") -> np.ndarray:
+    """Return the pixels of each block.
 
     Parameters
     ----------
     values : ndarray, shape (h, w)
         A picture or a map.
+    mode : {"edge", "constant"}
+        What fills blocks where the picture ends early: its last row and column, or zeros.
 
     Returns
     -------
@@ -125,12 +142,12 @@ def by_block(values: np.ndarray) -> np.ndarray:
     (3, 1, 64)
     """
     rows, cols = (-(-n // BLOCK) for n in values.shape)
-    padded = np.pad(values, [(0, rows * BLOCK - values.shape[0]), (0, cols * BLOCK - values.shape[1])], mode="edge")
+    padded = np.pad(values, [(0, rows * BLOCK - values.shape[0]), (0, cols * BLOCK - values.shape[1])], mode=mode)
     return padded.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, BLOCK * BLOCK)
 
 
 def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
-    """Return the correlation of the block means of two pictures; 1 where the reference is too even to tell.
+    """Return the correlation of the block means of two pictures, each less the mean of its neighbourhood.
 
     Parameters
     ----------
@@ -140,22 +157,23 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
     Returns
     -------
     float
-        Between -1 and 1. Faults leave it high: even strong noise or blur hardly moves the mean of a block.
+        Between -1 and 1; 1 where the reference or the copy is too even to tell. Faults leave it high: even strong
+        noise hardly moves the mean of a block, and blur makes differences smaller, not others.
 
     Examples
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.measures import likeness
-    >>> picture = np.arange(64 * 64).reshape(64, 64) // 16
+    >>> picture = np.random.default_rng(0).integers(0, 255, (9, 9)).repeat(8, 0).repeat(8, 1)
     >>> round(likeness(picture, picture // 2), 2)
     1.0
     """
-    a, b = (by_block(picture).mean(axis=-1).ravel() for picture in (reference, copy))
-    a, b = a - a.mean(), b - b.mean()
+    means = [by_block(picture).mean(axis=-1) for picture in (reference, copy)]
+    a, b = ((mean - ndimage.uniform_filter(mean, NEIGHBOURHOOD, mode="nearest")).ravel() for mean in means)
     # A copy without contrast is a fault, not another scene; few blocks or an even reference tell nothing.
-    if a.size < 16 or a.std() < 4 or b.std() < 0.05 * a.std():
+    if a.size < LEAST_BLOCKS or a.std() < LEAST_SPREAD or b.std() < 0.05 * a.std():
         return 1.0
-    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+    return float(np.corrcoef(a, b)[0, 1])
 
 
 def ssim_of(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, float]:

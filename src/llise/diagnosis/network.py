@@ -125,6 +125,7 @@ def train(
     True
     """
     rng = np.random.default_rng(seed)
+    batch = min(batch, len(x))
     weights = _first_weights((x.shape[1], *hidden, n_classes), rng)
     first, second = ([np.zeros_like(w) for w in weights] for _ in range(2))
     steps = epochs * max(len(x) // batch, 1)

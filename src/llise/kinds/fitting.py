@@ -79,7 +79,7 @@ def median_of_neighbours(values: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray, shape (h, w)
-        Mean of the second and the third of the four values; at the border, the pixel itself replaces the missing one.
+        Mean of the second and the third of the four values; at the border, the opposite one replaces the missing one.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def median_of_neighbours(values: np.ndarray) -> np.ndarray:
     >>> float(median_of_neighbours(image)[1, 1])
     10.0
     """
-    padded = np.pad(values, 1, mode="edge")
+    padded = np.pad(values, 1, mode="reflect")
     n, s, w, e = padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]
     low = np.maximum(np.minimum(n, s), np.minimum(w, e))
     high = np.minimum(np.maximum(n, s), np.maximum(w, e))

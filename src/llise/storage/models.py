@@ -188,7 +188,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         return saved_class.from_state(arrays, header.settings)
     except Exception as error:  # whatever a state of the wrong shape provokes
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ModelError(f"{path}: not a usable {header.class_name} ({reason}); fit it again") from error
+        raise ModelError(
+            f"{path}: not a usable {header.class_name} ({reason}); make it again, with llise fit or save"
+        ) from error
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
