@@ -10,7 +10,7 @@ import numpy as np
 from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import FaultEstimate, estimate_fault, region_error
-from llise.diagnosis.faults import Finding, Part, assemble, extend
+from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place
 from llise.diagnosis.judge import Judge, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
 from llise.diagnosis.parts import split
@@ -167,9 +167,9 @@ class Diagnoser:
         """Everything that is wrong, the worst first."""
         if not measures.is_copy:
             everywhere = Finding((UNKNOWN,), np.ones_like(measures.changed), 1.0)
-            return [self._fault(everywhere, image)]
+            return [self._fault(everywhere, [everywhere], image)]
         findings = self._findings(image, measures)
-        faults = [self._fault(finding, image) for finding in findings]
+        faults = [self._fault(finding, findings, image) for finding in findings]
         return sorted(faults, key=lambda fault: -fault.area * sum(fault.severity.values()))
 
     def _findings(self, image: np.ndarray, measures: Measures) -> list[Finding]:
@@ -186,21 +186,22 @@ class Diagnoser:
             extend(finding, self._texture, findings)
         return findings
 
-    def _fault(self, finding: Finding, image: np.ndarray) -> Fault:
+    def _fault(self, finding: Finding, findings: list[Finding], image: np.ndarray) -> Fault:
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))
         height, width = self.reference.shape
         if finding.kinds == (UNKNOWN,):
             estimate = FaultEstimate(severity={UNKNOWN: region_error(self.reference, image, finding.mask)})
         else:
-            estimate = estimate_fault(self.reference, image, finding.mask, finding.kinds, self._errors)
+            kinds, mask = in_place(finding, findings)
+            estimate = estimate_fault(self.reference, image, mask, kinds, self._errors)
         return Fault(
             kinds=finding.kinds,
             confidence=finding.confidence,
             region=finding.mask,
             box=(top, left, min(bottom, height), min(right, width)),
             area=float(finding.mask.mean()),
-            severity=estimate.severity,
-            estimate=estimate.parameters,
+            severity={kind: estimate.severity[kind] for kind in finding.kinds},
+            estimate={kind: estimate.parameters.get(kind, {}) for kind in finding.kinds if kind != UNKNOWN},
             explained=estimate.explained,
         )
 

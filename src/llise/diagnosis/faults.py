@@ -8,9 +8,13 @@ import numpy as np
 
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.regions import SMALL_ISLAND
+from llise.labels import KINDS
 
 ALIKE = 6.0
 """Parts of the same kinds are one fault where their errors differ by less than this factor."""
+
+MAY_LIE_BELOW = 0.08
+"""Probability of the kind of an area's largest part from which it is taken to lie below that of another part."""
 
 WHOLE = 0.98
 """Share of the blocks with texture that a fault must cover to extend over the whole picture."""
@@ -131,7 +135,22 @@ def _without_strays(parts: list[Part]) -> list[Part]:
     return kept
 
 
+def _under(part: Part, largest: Part) -> Part:
+    """The part with the kind of the largest part of its area besides, where that may well lie below its own."""
+    if len(part.kinds) > 1 or len(largest.kinds) > 1 or part.kinds == largest.kinds:
+        return part
+    both = tuple(sorted((*part.kinds, *largest.kinds), key=KINDS.index))
+    below = sum(float(p) for p, kinds in zip(part.probabilities, SETS) if largest.kinds[0] in kinds)
+    if below < MAY_LIE_BELOW:
+        return part
+    probabilities = np.zeros_like(part.probabilities)
+    probabilities[SETS.index(both)] = part.confidence
+    return Part(part.area, part.mask, probabilities)
+
+
 def _of_area(parts: list[Part]) -> list[Finding]:
+    largest = max(parts, key=lambda part: part.mask.sum())
+    parts = [_under(part, largest) for part in parts]
     singles = {part.kinds[0]: part for part in parts if len(part.kinds) == 1}
     found: list[Finding] = []
     regions = {kind: (part.mask.copy(), part.confidence) for kind, part in singles.items()}
@@ -168,6 +187,45 @@ def _alike(one: Finding, other: Finding, error: np.ndarray) -> bool:
         return True
     low, high = sorted(error[finding.mask].mean() for finding in (one, other))
     return high <= ALIKE * low
+
+
+def in_place(finding: Finding, findings: list[Finding]) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the kinds that a fault has to be estimated with, and the blocks to estimate it on.
+
+    Parameters
+    ----------
+    finding : Finding
+        The fault.
+    findings : list of Finding
+        All faults.
+
+    Returns
+    -------
+    kinds : tuple of str
+        The fault's own, and that of a larger fault below it.
+    mask : ndarray of bool, shape (rows, cols)
+        Its blocks, less those of smaller faults that lie over it, where enough are left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.faults import Finding, in_place
+    >>> everywhere = Finding(("jpeg",), np.ones((2, 6), bool), 0.9)
+    >>> left = Finding(("blur",), np.arange(12).reshape(2, 6) % 6 < 2, 0.9)
+    >>> in_place(left, [everywhere, left])[0], in_place(everywhere, [everywhere, left])[1].sum()
+    (('blur', 'jpeg'), np.int64(8))
+    """
+    size = finding.mask.sum()
+    kinds, mask = finding.kinds, finding.mask
+    for other in findings:
+        common = (finding.mask & other.mask).sum()
+        if other is finding or not common or len(finding.kinds) > 1 or len(other.kinds) > 1:
+            continue
+        if other.mask.sum() >= size and common >= 0.7 * size and len(kinds) == 1:
+            kinds = tuple(sorted((*kinds, *other.kinds), key=KINDS.index))
+        elif other.mask.sum() < size:
+            mask = mask & ~other.mask
+    return kinds, mask if mask.sum() >= 0.2 * size else finding.mask
 
 
 def extend(finding: Finding, texture: np.ndarray, others: list[Finding]) -> None:
