@@ -1,6 +1,6 @@
 """What is wrong with a degraded copy of a reference, where, and how strongly.
 
-where it differs -> tiles judged -> regions -> name each region -> estimate -> report
+where it differs -> areas -> tiles judged -> parts -> faults -> estimates -> report
 """
 
 from llise.diagnosis.diagnoser import Diagnoser, diagnose
