@@ -24,7 +24,6 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from llise.diagnosis.judge import Judge
 from tqdm import tqdm
 
 from faults import cases, measures, programs, tables
@@ -32,6 +31,7 @@ from faults.cases import Recipe
 from faults.measures import Record
 from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import Diagnoser
+from llise.diagnosis.judge import Judge
 from llise.images import read_image
 
 MOST = 512
