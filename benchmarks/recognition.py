@@ -19,11 +19,11 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from llise.diagnosis.judge import Judge
 from tqdm import tqdm
 
 from faults import cases, measures, programs, tables
@@ -31,6 +31,7 @@ from faults.cases import Recipe
 from faults.measures import Record
 from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import Diagnoser
+from llise.diagnosis.judge import Judge
 from llise.images import read_image
 
 MOST = 512
@@ -67,7 +68,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--pictures", type=Path, help="folder of photographs to judge by the shipped judge")
     parser.add_argument("--names", help="judge only these pictures, names separated by commas")
     parser.add_argument("--sets", choices=("own", "foreign", "both"), default="both", help="programs to use")
-    parser.add_argument("--quick", action="store_true", help="two pictures, a fifth of the images, a small judge")
+    parser.add_argument("--quick", action="store_true", help="two pictures, a tenth of the images, a small judge")
     parser.add_argument("--share", type=float, default=1.0, help="share of the images to make, drawn at random")
     parser.add_argument("--folds", type=int, default=5, help="folds of the training pictures")
     parser.add_argument("--judges", type=Path, help="folder of the judges of the folds: those in it are used again")
@@ -80,7 +81,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="number of processes")
     options = parser.parse_args()
     if options.quick:
-        options.share, options.folds = 0.2 * options.share, 10
+        options.share, options.folds = 0.1 * options.share, 10
         options.scenes = options.scenes or 1500
     return options
 
@@ -119,12 +120,18 @@ def one(image: np.ndarray, recipe: Recipe, key: str, name: str, judge: Path | No
     case = cases.make(recipe, image)
     if case is None:
         return None
-    diagnoser = Diagnoser(image, judge=Judge.load(judge) if judge else None)
+    diagnoser = Diagnoser(image, judge=load(judge) if judge else None)
     start = time.perf_counter()
     diagnosis = next(diagnoser.diagnose([case.image]))
     seconds = time.perf_counter() - start
     record = measures.measure(case, recipe, image, diagnosis)
     return {"picture": name, "set": key, "seconds": round(seconds, 4), **record}
+
+
+@cache
+def load(file: Path) -> Judge:
+    """Read a judge once in each process."""
+    return Judge.load(file)
 
 
 def references(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, Path | None]]:
