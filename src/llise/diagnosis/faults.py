@@ -151,22 +151,17 @@ def _under(part: Part, largest: Part) -> Part:
 def _of_area(parts: list[Part]) -> list[Finding]:
     largest = max(parts, key=lambda part: part.mask.sum())
     parts = [_under(part, largest) for part in parts]
-    singles = {part.kinds[0]: part for part in parts if len(part.kinds) == 1}
-    found: list[Finding] = []
-    regions = {kind: (part.mask.copy(), part.confidence) for kind, part in singles.items()}
-    for part in parts:
-        if len(part.kinds) == 1:
-            continue
-        below = [kind for kind in part.kinds if kind in singles]
-        if not below:
-            found.append(Finding(part.kinds, part.mask, part.confidence))
+    alone = {part.kinds[0] for part in parts if len(part.kinds) == 1}
+    mixtures: list[Finding] = []
+    single: dict[str, Finding] = {}
+    for part in sorted(parts, key=lambda part: -part.mask.sum()):
+        if len(part.kinds) > 1 and not alone & set(part.kinds):
+            mixtures.append(Finding(part.kinds, part.mask, part.confidence))
             continue
         for kind in part.kinds:
-            if kind in regions:
-                regions[kind][0][part.mask] = True
-            else:
-                regions[kind] = (part.mask.copy(), part.confidence)
-    return found + [Finding((kind,), mask, confidence) for kind, (mask, confidence) in regions.items()]
+            finding = single.setdefault(kind, Finding((kind,), part.mask, part.confidence))
+            finding.mask = finding.mask | part.mask
+    return [*mixtures, *single.values()]
 
 
 def _united(found: list[Finding], error: np.ndarray) -> list[Finding]:
