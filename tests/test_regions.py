@@ -238,3 +238,14 @@ def test_a_fault_does_not_extend_over_other_faults_or_from_a_smaller_part():
     small = Finding(("blur",), LEFT.copy(), 0.9)
     extend(small, np.full((10, 20), 9.0), [small])
     assert_array_equal(small.mask, LEFT)
+
+
+def test_two_parts_of_an_area_with_the_same_kind_are_one_fault():
+    left, right = np.zeros((2, 4, 12), bool)
+    left[:, :5], right[:, 7:] = True, True
+    below = ~(left | right)
+    noise, jpeg = (np.eye(len(SETS))[SETS.index((kind,))] for kind in ("gaussian_noise", "jpeg"))
+    findings = assemble([Part(0, left, noise), Part(0, below, jpeg), Part(0, right, noise)], np.ones((4, 12)))
+    masks = {finding.kinds: finding.mask for finding in findings}
+    assert_array_equal(masks["gaussian_noise",], left | right)
+    assert_array_equal(masks["jpeg",], below)
