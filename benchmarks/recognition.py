@@ -19,7 +19,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +27,10 @@ from tqdm import tqdm
 
 from faults import cases, measures, programs, tables
 from faults.cases import Recipe
+from faults.judges import load_judge
 from faults.measures import Record
 from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import Diagnoser
-from llise.diagnosis.judge import Judge
 from llise.images import read_image
 
 MOST = 512
@@ -120,18 +119,12 @@ def one(image: np.ndarray, recipe: Recipe, key: str, name: str, judge: Path | No
     case = cases.make(recipe, image)
     if case is None:
         return None
-    diagnoser = Diagnoser(image, judge=load(judge) if judge else None)
+    diagnoser = Diagnoser(image, judge=load_judge(judge) if judge else None)
     start = time.perf_counter()
     diagnosis = next(diagnoser.diagnose([case.image]))
     seconds = time.perf_counter() - start
     record = measures.measure(case, recipe, image, diagnosis)
     return {"picture": name, "set": key, "seconds": round(seconds, 4), **record}
-
-
-@cache
-def load(file: Path) -> Judge:
-    """Read a judge once in each process."""
-    return Judge.load(file)
 
 
 def references(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, Path | None]]:
