@@ -322,7 +322,14 @@ def test_interrupting_leaves_nothing_half_written(folder, tmp_path, number, dela
         str(tmp_path / "r.html"),
     ]
     process = subprocess.Popen(
-        command, cwd=folder, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=folder,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A job that a shell started in the background ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(delay)
     process.send_signal(number)
