@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.estimate_errors import EstimateErrors
@@ -141,7 +142,10 @@ class Diagnoser:
         [('original',)]
         """
         for image in images:
-            yield self._diagnose(image)
+            # The products are small: threads of BLAS would spend more time waiting for one another than they save.
+            with threadpool_limits(1, user_api="blas"):
+                diagnosis = self._diagnose(image)
+            yield diagnosis
 
     def _diagnose(self, image: np.ndarray) -> Diagnosis:
         image = as_uint8(image)
