@@ -69,6 +69,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sets", choices=("own", "foreign", "both"), default="both", help="programs to use")
     parser.add_argument("--quick", action="store_true", help="two pictures, a tenth of the images, a small judge")
     parser.add_argument("--share", type=float, default=1.0, help="share of the images to make, drawn at random")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed for all images; another one makes fresh images")
     parser.add_argument("--folds", type=int, default=5, help="folds of the training pictures")
     parser.add_argument("--judges", type=Path, help="folder of the judges of the folds: those in it are used again")
     parser.add_argument(
@@ -96,7 +97,9 @@ def run(options: argparse.Namespace, sets: dict[str, programs.Programs]) -> list
             (name, key, recipe)
             for key, available in sets.items()
             if (name, key) not in finished
-            for recipe in cases.recipes(available, seed_of(name), foreign=key != "own", share=options.share)
+            for recipe in cases.recipes(
+                available, seed_of(name, options.seed), foreign=key != "own", share=options.share
+            )
         ]
         runner = Parallel(n_jobs=options.jobs, return_as="generator")
         results = runner(delayed(one)(image, recipe, key, name, judge) for name, key, recipe in jobs)
@@ -108,9 +111,9 @@ def run(options: argparse.Namespace, sets: dict[str, programs.Programs]) -> list
     return records
 
 
-def seed_of(name: str) -> int:
-    """Return the seed of a picture, from its name."""
-    return SEED + int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+def seed_of(name: str, seed: int) -> int:
+    """Return the seed of a picture, from its name and the seed of the run."""
+    return seed + int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
 
 
 def one(image: np.ndarray, recipe: Recipe, key: str, name: str, judge: Path | None) -> Record | None:
