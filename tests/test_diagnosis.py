@@ -9,6 +9,7 @@ from faulty import check_measured, distorted, judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy import ndimage
 from threadpoolctl import threadpool_limits
 
 import llise
@@ -180,6 +181,14 @@ def test_another_scene_is_no_copy_and_gets_no_verdict(other):
         assert fault.kinds == ("unknown",) and fault.region.all() and fault.estimate == {}
         assert set(found.severity) == {"unknown"}
         check_measured(found, image, copy)
+
+
+def test_a_strongly_blurred_copy_of_a_smooth_scene_is_a_copy():
+    patches = np.random.default_rng(0).normal(0, 9, (48, 48)).repeat(8, axis=0).repeat(8, axis=1)
+    scene = np.clip(np.linspace(60, 180, 384)[:, None] + patches, 0, 255).astype(np.uint8)
+    blurred = np.rint(ndimage.gaussian_filter(scene.astype(float), 24)).astype(np.uint8)
+    assert judge(scene, blurred).is_copy
+    assert not judge(scene, np.ascontiguousarray(scene[:, ::-1])).is_copy
 
 
 # The same answer every time

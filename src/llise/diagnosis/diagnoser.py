@@ -170,7 +170,7 @@ class Diagnoser:
     def _faults(self, image: np.ndarray, measures: Measures) -> list[Fault]:
         """Everything that is wrong, the worst first."""
         if not measures.is_copy:
-            everywhere = Finding((UNKNOWN,), np.ones_like(measures.changed), 1.0)
+            everywhere = Finding((UNKNOWN,), np.ones_like(measures.changed), 1 - max(measures.likeness, 0.0))
             return [self._fault(everywhere, [everywhere], image)]
         findings = self._findings(image, measures)
         faults = [self._fault(finding, findings, image) for finding in findings]

@@ -17,8 +17,8 @@ ROUNDING = 1
 ROUNDING_MSE = 0.5
 """Mean squared error of a block that is more than rounding, even where no pixel differs by more than one level."""
 
-LEAST_LIKENESS = 0.17
-"""Correlation of block means below which an image does not look like a copy."""
+LEAST_LIKENESS = 0.45
+"""Likeness below which an image does not look like a copy: of 2652 pairs of different photographs 0.42 at most."""
 
 LEAST_BLOCKS = 64
 LEAST_SPREAD = 2.0
@@ -26,6 +26,9 @@ LEAST_SPREAD = 2.0
 
 NEIGHBOURHOOD = 9
 """Blocks across which the mean is subtracted from block means, as many scenes are lighter above than below."""
+
+SMOOTHINGS = (0.0, 1.5, 3.0, 5.0)
+"""Widths, in blocks, by which the reference is smoothed before it is compared, as the copy may be blurred."""
 
 SSIM_ROWS = 256
 """Rows of the SSIM map that are computed at once, so that large pictures need little memory."""
@@ -49,8 +52,8 @@ class Measures:
         Blocks in which any pixel differs.
     changed : ndarray of bool, shape (rows, cols)
         Blocks that differ beyond rounding.
-    is_copy : bool
-        Whether the image looks like a copy of the reference.
+    likeness : float
+        How much the image looks like a copy of the reference, see :func:`likeness`.
 
     Examples
     --------
@@ -68,7 +71,12 @@ class Measures:
     block_mse: np.ndarray
     differs: np.ndarray
     changed: np.ndarray
-    is_copy: bool
+    likeness: float
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the image looks like a copy of the reference."""
+        return self.likeness >= LEAST_LIKENESS
 
 
 def measure_copy(reference: np.ndarray, copy: np.ndarray) -> Measures:
@@ -109,7 +117,7 @@ def measure_copy(reference: np.ndarray, copy: np.ndarray) -> Measures:
         block_mse=block_mse.astype(np.float32),
         differs=largest > 0,
         changed=(largest > ROUNDING) | (block_mse >= ROUNDING_MSE),
-        is_copy=likeness(reference, copy) >= LEAST_LIKENESS,
+        likeness=likeness(reference, copy),
     )
 
 
@@ -149,6 +157,9 @@ def by_block(values: np.ndarray, mode: Literal["edge", "constant"] = "edge") -> 
 def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
     """Return the correlation of the block means of two pictures, each less the mean of its neighbourhood.
 
+    A strongly blurred copy of a smooth picture has nothing of its neighbourhoods left but what the blur made of them;
+    so the reference is smoothed by several widths, and the best correlation counts.
+
     Parameters
     ----------
     reference, copy : ndarray of uint8, shape (h, w)
@@ -158,7 +169,7 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
     -------
     float
         Between -1 and 1; 1 where the reference or the copy is too even to tell. Faults leave it high: even strong
-        noise hardly moves the mean of a block, and blur makes differences smaller, not others.
+        noise hardly moves the mean of a block.
 
     Examples
     --------
@@ -168,12 +179,19 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
     >>> round(likeness(picture, picture // 2), 2)
     1.0
     """
-    means = [by_block(picture).mean(axis=-1) for picture in (reference, copy)]
-    a, b = ((mean - ndimage.uniform_filter(mean, NEIGHBOURHOOD, mode="nearest")).ravel() for mean in means)
+    own, other = (by_block(picture).mean(axis=-1) for picture in (reference, copy))
+    b = _relief(other)
+    spread = _relief(own).std()
     # A copy without contrast is a fault, not another scene; few blocks or an even reference tell nothing.
-    if a.size < LEAST_BLOCKS or a.std() < LEAST_SPREAD or b.std() < 0.05 * a.std():
+    if own.size < LEAST_BLOCKS or spread < LEAST_SPREAD or b.std() < 0.05 * spread:
         return 1.0
-    return float(np.corrcoef(a, b)[0, 1])
+    reliefs = [_relief(ndimage.gaussian_filter(own, width, mode="nearest")) for width in SMOOTHINGS]
+    return max(float(np.corrcoef(a, b)[0, 1]) for a in reliefs if a.std() > 0.1 * spread)
+
+
+def _relief(means: np.ndarray) -> np.ndarray:
+    """Block means less the mean of their neighbourhood."""
+    return (means - ndimage.uniform_filter(means, NEIGHBOURHOOD, mode="nearest")).ravel()
 
 
 def ssim_of(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, float]:
