@@ -164,10 +164,13 @@ def _grey_fit(kind: str, gain: float, offset: float, mean: float = 128.0) -> Fit
 
 
 def _both_grey(pixels: RegionPixels, mean: float) -> Chain:
-    """One line is all that can be seen: the pivot is taken to be the mean, the offset is what remains there."""
-    gain, offset = fit_line(*pixels, slope=True)
-    contrast = _grey_fit("contrast", gain, mean * (1 - gain))
-    return Chain((("contrast", contrast), ("luminance", _grey_fit("luminance", 1.0, offset - mean * (1 - gain)))))
+    """One curve is all that can be seen: the pivot is taken to be the mean, the offset is what remains there."""
+    gain, line = fit_line(*pixels, slope=True)
+    both = get("contrast").estimate(*pixels)
+    assert both is not None
+    offset = float(line - mean * (1 - gain))
+    contrast = Fit({"gain": gain, "pivot": float(mean)}, lambda image: both.apply(image) - np.float32(offset))
+    return Chain((("contrast", contrast), ("luminance", _grey_fit("luminance", 1.0, offset))))
 
 
 def _both_random(pixels: RegionPixels) -> Chain:

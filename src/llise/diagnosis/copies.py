@@ -22,6 +22,12 @@ from llise.labels import KINDS
 SETS: tuple[tuple[str, ...], ...] = (*((kind,) for kind in KINDS), *combinations(KINDS, 2))
 """The sets of kinds that are told apart in one place: each kind, and each pair of kinds."""
 
+LEAST_PART = 0.05
+"""Least share of the error of a pair that each kind must cause when it is applied."""
+
+PIVOTS = 0.5, 0.12
+"""Distance of a pivot from the mean and from mid-grey, against the spread of the picture, that contrast alone has."""
+
 LEAST_TRACE = 0.03
 """Least share of the error of a pair that its first kind must still cause after the second one."""
 
@@ -252,10 +258,51 @@ def draw_pair(reference: np.ndarray, kinds: tuple[str, ...], wanted: float, rng:
             trace = mse(second.image, quantise(alone.path(second.strength)))
         total = mse(reference, second.image)
         own = {attempt[0]: mse(reference, first.image), attempt[1]: mse(first.image, second.image)}
-        if trace >= LEAST_TRACE * total and min(own.values()) > 0.02 * total:
+        if trace < LEAST_TRACE * total or min(own.values()) < LEAST_PART * total:
+            continue
+        if not is_contrast_about_another_pivot(kinds, reference, second.image):
             parameters = {attempt[0]: first.parameters, attempt[1]: second.parameters}
             return Applied(second.image, code, tuple(own[kind] for kind in kinds), parameters)
     return None
+
+
+def is_contrast_about_another_pivot(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Whether a change of contrast and a shift of luminance add up to what contrast alone does about its usual pivots.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        Kinds that were applied.
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+
+    Returns
+    -------
+    bool
+        False for other kinds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import is_contrast_about_another_pivot
+    >>> picture = np.arange(100, 200, dtype=np.uint8).reshape(10, 10)
+    >>> kinds, flatter = ("contrast", "luminance"), 0.8 * picture
+    >>> is_contrast_about_another_pivot(kinds, picture, (flatter + 0.2 * 150).astype(np.uint8))
+    True
+    >>> is_contrast_about_another_pivot(kinds, picture, flatter.astype(np.uint8))
+    False
+    """
+    if set(kinds) != {"contrast", "luminance"}:
+        return False
+    inside = (copy > 0) & (copy < 255)
+    if np.count_nonzero(inside) < 16:
+        return True
+    before, after = reference[inside].astype(float), copy[inside].astype(float)
+    mean, spread = before.mean(), before.std() + 1.0
+    slope = float((before - mean) @ (after - before)) / (before.size * spread**2)
+    shift = float(np.mean(after - before))
+    from_mean, from_grey = (abs(shift + slope * (grey - mean)) for grey in (float(reference.mean()), 128.0))
+    return from_mean < PIVOTS[0] * spread * abs(slope) or from_grey < PIVOTS[1] * spread * abs(slope)
 
 
 def _first_share(order: list[str], rng: np.random.Generator) -> float:
@@ -275,7 +322,7 @@ def _over(reference: np.ndarray, rng: np.random.Generator) -> Scene | None:
     mask = draw_mask(reference.shape, rng)
     alone, both = SETS.index((first,)), SETS.index(tuple(sorted((first, second), key=KINDS.index)))
     own = {first: mse(reference, below.image), second: mse(below.image, above.image)}
-    if mask.mean() > 0.8 or min(own.values()) < 1 or own[second] < 0.03 * own[first]:
+    if mask.mean() > 0.8 or min(own.values()) < 1 or own[second] < LEAST_PART * own[first]:
         return None
     return _scene(
         reference, np.where(mask, above.image, below.image), [(np.ones(reference.shape, bool), alone), (mask, both)],

@@ -18,6 +18,7 @@ from llise.diagnosis.parts import split
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
 from llise.diagnosis.samples import greys
+from llise.diagnosis.verification import evidence, likely_sets, weighed
 from llise.images import as_uint8, check_reference, check_same_size
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class Diagnoser:
             return self.judge(regions, context, self._greys)
 
         parts = [
-            Part(number, mask, probabilities)
+            Part(number, mask, self._verified(image, mask, probabilities))
             for number, area in enumerate(connected_areas(measures.changed))
             for mask, probabilities in split(self.reference, image, area, judge)
         ]
@@ -189,6 +190,14 @@ class Diagnoser:
         for finding in findings:
             extend(finding, self._texture, findings)
         return findings
+
+    def _verified(self, image: np.ndarray, mask: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+        """Probabilities of a part after the copy was made again with each likely set of kinds."""
+        codes = likely_sets(probabilities, int(mask.sum()))
+        if not codes:
+            return probabilities
+        table = evidence(self.reference, image, mask, probabilities, codes, self._greys)
+        return weighed(probabilities, codes, table, self.judge.verification)
 
     def _fault(self, finding: Finding, findings: list[Finding], image: np.ndarray) -> Fault:
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))

@@ -22,7 +22,7 @@ from llise.diagnosis.copies import SETS
 from llise.diagnosis.features import feature_names, features
 from llise.storage.files import atomic_write
 
-VERSION = 1
+VERSION = 2
 """Version of the file's form; a judge of another version is refused."""
 
 FILE = "judge.safetensors"
@@ -50,6 +50,8 @@ class Judge:
         What the networks' outputs are divided by, so that the probabilities are honest on pictures kept aside.
     errors : dict of str to ndarray
         Errors of the estimates in units of the kinds, see :mod:`llise.diagnosis.calibration`.
+    verification : ndarray of float32, shape (n_evidence,)
+        Weights of the evidence for doubtful parts, see :mod:`llise.diagnosis.verification`.
     training : dict
         What the judge was trained on: pictures, scenes, seed.
 
@@ -65,6 +67,7 @@ class Judge:
     networks: list[network.Weights]
     temperature: float
     errors: dict[str, np.ndarray]
+    verification: np.ndarray
     training: dict[str, Any]
 
     def __repr__(self) -> str:
@@ -139,7 +142,10 @@ class Judge:
         >>> "network0.matrix0" in shipped_judge().arrays()
         True
         """
-        named = {"mean": self.mean, "scale": self.scale, "temperature": np.array([self.temperature], np.float32)}
+        named = {
+            "mean": self.mean, "scale": self.scale, "temperature": np.array([self.temperature], np.float32),
+            "verification": self.verification,
+        }  # fmt: skip
         for number, weights in enumerate(self.networks):
             for layer in range(N_LAYERS):
                 named[f"network{number}.matrix{layer}"] = weights[2 * layer]
@@ -247,7 +253,8 @@ class Judge:
             for number in range(count)
         ]
         errors = {name.removeprefix("errors."): values for name, values in arrays.items() if name.startswith("errors.")}
-        return cls(arrays["mean"], arrays["scale"], networks, float(arrays["temperature"][0]), errors, training)
+        temperature = float(arrays["temperature"][0])
+        return cls(arrays["mean"], arrays["scale"], networks, temperature, errors, arrays["verification"], training)
 
 
 def standardised(inputs: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from scipy import ndimage
 
 SCIKIT_IMAGE = (
     "astronaut.png", "brick.png", "camera.png", "cell.png", "chelsea.png", "clock_motion.png", "coffee.png",
@@ -24,7 +25,7 @@ SCIKIT_LEARN = ("china.jpg", "flower.jpg")
 NAMES = tuple(Path(name).stem for name in (*SCIKIT_IMAGE, *SCIKIT_LEARN))
 """Names of the pictures, as :func:`load` takes them."""
 
-SYNTHETIC_SHARE = 0.2
+SYNTHETIC_SHARE = 0.25
 """Share of synthetic pictures in the training."""
 
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz     ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:-"))
@@ -103,14 +104,18 @@ def draw_crop(names: tuple[str, ...], rng: np.random.Generator, least: int = 64,
     piece = np.rot90(picture[top : top + rows, left : left + cols], int(rng.integers(4)))
     if rng.random() < 0.5:
         piece = piece[:, ::-1]
-    if rng.random() < 0.3:
-        gamma = np.exp(rng.uniform(-0.5, 0.5))
-        piece = (255 * (np.arange(256) / 255) ** gamma + 0.5).astype(np.uint8)[piece]
+    if rng.random() < 0.4:
+        # Other exposures: a gamma, and sometimes a darker or paler picture, as at night or in haze.
+        table = (np.arange(256) / 255) ** np.exp(rng.uniform(-0.6, 0.6))
+        if rng.random() < 0.4:
+            range_ = rng.uniform(0.25, 0.8)
+            table = range_ * table + (1 - range_) * rng.choice([0.0, 0.05, rng.random()])
+        piece = (255 * table + 0.5).astype(np.uint8)[piece]
     return np.ascontiguousarray(piece)
 
 
 def _synthetic(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    maker = (_text, _texture, _shapes)[rng.integers(3)]
+    maker = (_text, _texture, _shapes, _leaves, _dusk)[rng.integers(5)]
     return np.clip(np.rint(maker(shape, rng)), 0, 255).astype(np.uint8)
 
 
@@ -145,6 +150,32 @@ def _shapes(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
         draw = pen.rectangle if rng.random() < 0.5 else pen.ellipse
         draw([x, y, x + width, y + height], fill=int(rng.integers(256)))
     return np.asarray(page) + _slope(shape, rng, 40)
+
+
+def _leaves(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Discs of all sizes that hide one another, each with a texture: edges and sizes as in photographs."""
+    y, x = np.ogrid[: shape[0], : shape[1]]
+    picture = np.full(shape, rng.uniform(0, 255))
+    middle, spread = rng.uniform(40, 215), rng.uniform(15, 70)
+    for radius in rng.uniform(2, 8) / rng.uniform(0.03, 1.0, 500) ** 0.7:
+        cy, cx = rng.uniform(-0.2, 1.2, 2) * shape
+        picture[(y - cy) ** 2 + (x - cx) ** 2 < radius**2] = rng.normal(middle, spread)
+    grain = _texture(shape, rng) - 128
+    soft = ndimage.gaussian_filter(picture, rng.uniform(0, 1.2))
+    return soft + rng.uniform(0, 0.4) * grain
+
+
+def _dusk(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """A smooth sky over a dark shore with lights, with the grain of a camera: little texture, few strong edges."""
+    sky = ndimage.gaussian_filter(rng.normal(0, 1, shape), max(shape) / rng.uniform(4, 16))
+    picture = rng.uniform(30, 200) + rng.uniform(5, 40) * sky / (np.abs(sky).max() + 1e-9) + _slope(shape, rng, 120)
+    rough = ndimage.gaussian_filter1d(rng.normal(0, 1, shape[1]), rng.uniform(1, 12))
+    shore = shape[0] * (rng.uniform(0.4, 1.1) + 0.15 * rough / (np.abs(rough).max() + 1e-9))
+    land = np.arange(shape[0])[:, None] > shore
+    picture = np.where(land, rng.uniform(0, 60) + 0.2 * (_texture(shape, rng) - 128), picture)
+    lights = rng.random(shape) < rng.uniform(0, 0.002)
+    picture += rng.uniform(100, 1500) * ndimage.gaussian_filter(lights.astype(float), rng.uniform(0.6, 2.0))
+    return ndimage.gaussian_filter(picture, rng.uniform(0, 1)) + rng.normal(0, rng.uniform(0, 2), shape)
 
 
 def _slope(shape: tuple[int, int], rng: np.random.Generator, most: float) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 Random scenes are drawn from the pictures that come with the dependencies.  Each of four networks is trained without
 a quarter of these pictures; its answers on that quarter set the temperature that makes all probabilities honest.
-Other scenes give the errors of the estimates, from which their 90 % intervals are made.
+Other scenes give the weights of the second look at doubtful parts, and others again the errors of the estimates, from
+which their 90 % intervals are made.
 The same seed gives the same file on the same machine.
 """
 
@@ -26,14 +27,18 @@ from llise.diagnosis.copies import SETS
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.judge import FILE, Judge, standardised
 from llise.diagnosis.samples import Samples, draw_samples
+from llise.diagnosis.second_look import draw_evidence
+from llise.diagnosis.verification import NO_EVIDENCE, fit_weights
 
-SCENES = 40_000
+SCENES = 48_000
 FOLDS = 4
 EPOCHS = 24
 CHUNK = 50
 """Scenes that are drawn by one task."""
 ERROR_SHARE = 12
 """One scene for so many of the training is drawn to measure the errors of estimates."""
+SECOND_LOOK_SHARE = 10
+"""One scene for so many of the training is drawn for the weights of the second look."""
 
 
 @click.command()
@@ -103,11 +108,14 @@ def train(
         trained = list(_shown(answers, FOLDS, "training networks"))
     networks = [weights for weights, _ in trained]
     outside = np.concatenate([logits for _, logits in trained])
+    alone = _temperature(outside, np.concatenate(codes))
     # The mean over networks is less sure than each of them: half of the correction, in the logarithm, is left to do.
-    temperature = float(np.sqrt(_temperature(outside, np.concatenate(codes))))
+    temperature = float(np.sqrt(alone))
     training = {"pictures": list(names), "scenes": scenes, "epochs": epochs, "seed": seed}
     errors = _errors(names, scenes // ERROR_SHARE, seed, jobs)
-    judge = Judge(mean, scale, networks, temperature, errors.to_arrays(), training)
+    single = [Judge(mean, scale, [weights], alone, {}, NO_EVIDENCE, training) for weights in networks]
+    verification = _verification(folds, single, scenes // SECOND_LOOK_SHARE, seed, jobs)
+    judge = Judge(mean, scale, networks, temperature, errors.to_arrays(), verification, training)
     return judge, _report(outside, samples, temperature)
 
 
@@ -122,6 +130,22 @@ def _errors(names: tuple[str, ...], scenes: int, seed: int, jobs: int) -> Estima
     chunks = [[(seed, FOLDS, i) for i in range(start, min(start + CHUNK, scenes))] for start in range(0, scenes, CHUNK)]
     parts = Parallel(n_jobs=jobs, return_as="generator")(delayed(_error_chunk)(names, chunk) for chunk in chunks)
     return estimate_errors(sample for part in _shown(parts, len(chunks), "errors of estimates") for sample in part)
+
+
+def _verification(folds: list[tuple[str, ...]], judges: list[Judge], scenes: int, seed: int, jobs: int) -> np.ndarray:
+    """Weights of the evidence, from parts of scenes that each network never saw."""
+    tasks = [
+        (fold, judge, [(seed, FOLDS + 1, number, i) for i in range(start, min(start + CHUNK, scenes // FOLDS))])
+        for number, (fold, judge) in enumerate(zip(folds, judges))
+        for start in range(0, scenes // FOLDS, CHUNK)
+    ]
+    parts = Parallel(n_jobs=jobs, return_as="generator")(delayed(_evidence_chunk)(*task) for task in tasks)
+    return fit_weights(sample for part in _shown(parts, len(tasks), "second look at parts") for sample in part)
+
+
+def _evidence_chunk(names: tuple[str, ...], judge: Judge, seeds: list[tuple[int, ...]]) -> list[tuple[np.ndarray, int]]:
+    with threadpool_limits(1, user_api="blas"):
+        return list(draw_evidence(names, judge, seeds))
 
 
 def _error_chunk(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> list[ErrorSample]:

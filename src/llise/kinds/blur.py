@@ -14,7 +14,10 @@ from llise.kinds.blur_fit import fit_blur
 from llise.kinds.blur_kernels import box_kernel, disc_kernel, motion_kernel
 from llise.kinds.fitting import Fit
 
-_BILINEAR, _LANCZOS = Image.Resampling.BILINEAR, Image.Resampling.LANCZOS
+_FILTER = Image.Resampling
+_REDUCING = _FILTER.BOX, _FILTER.BILINEAR, _FILTER.HAMMING, _FILTER.BICUBIC, _FILTER.LANCZOS
+_ENLARGING = _FILTER.BILINEAR, _FILTER.BICUBIC, _FILTER.LANCZOS
+"""Filters with which programs make an image smaller and larger."""
 
 
 class Blur(Kind):
@@ -59,8 +62,8 @@ class Blur(Kind):
         return path
 
     def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        ways = (_low_pass, _motion, _disc, _box, _pillow_gaussian, _resampling)
-        way = ways[rng.choice(len(ways), p=[0.5, 0.12, 0.1, 0.08, 0.08, 0.12])]
+        ways = (_low_pass, _motion, _one_sided, _disc, _box, _pillow_gaussian, _resampling)
+        way = ways[rng.choice(len(ways), p=[0.46, 0.11, 0.07, 0.1, 0.07, 0.07, 0.12])]
         return way(image, rng)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
@@ -103,6 +106,19 @@ def _motion(image: np.ndarray, rng: np.random.Generator) -> Draw:
     return Draw(path, 120.0, lambda strength: {"length": 1 + strength, "angle": angle})
 
 
+def _one_sided(image: np.ndarray, rng: np.random.Generator) -> Draw:
+    """Mean along a line that begins at the pixel and fades, as some programs draw the trail of a motion."""
+    angle, fading = rng.uniform(0, 360), rng.uniform(0.0, 3.0)
+
+    def kernel(strength: float) -> np.ndarray:
+        line = motion_kernel(1 + 2 * strength, angle)
+        offsets = np.arange(len(line)) - len(line) // 2
+        along = np.cos(np.radians(angle)) * offsets - np.sin(np.radians(angle)) * offsets[:, None]
+        return line * np.where(along > -0.5, np.exp(-fading * np.maximum(along, 0) / (1 + strength)), 0)
+
+    return Draw(_convolution(image, kernel), 60.0)
+
+
 def _disc(image: np.ndarray, rng: np.random.Generator) -> Draw:
     """Mean over a disc, as a lens out of focus makes it."""
     path = _convolution(image, lambda strength: disc_kernel(0.5 + strength))
@@ -139,8 +155,8 @@ def _pillow_gaussian(image: np.ndarray, rng: np.random.Generator) -> Draw:
 
 def _resampling(image: np.ndarray, rng: np.random.Generator) -> Draw:
     """Make the image smaller, then enlarge it to the size it had."""
-    down = Image.Resampling(rng.choice([Image.Resampling.BOX, _BILINEAR, _LANCZOS]))
-    up = Image.Resampling(rng.choice([_BILINEAR, _LANCZOS]))
+    down = Image.Resampling(rng.choice(_REDUCING))
+    up = Image.Resampling(rng.choice(_ENLARGING))
     rows, cols = image.shape
     picture = Image.fromarray(image)
 

@@ -15,7 +15,7 @@ class Contrast(Kind):
     """Contrast stretched (direction 1) or reduced (direction -1) about the mean of the image.
 
     The reported strength is the gain: 1 leaves the image as it is. At random, the curve is a straight line or
-    one of two S-shaped curves, about mid-grey or about a pivot near the middle of the grey levels. Parameters of
+    one of four S-shaped curves, about mid-grey or about a pivot near the middle of the grey levels. Parameters of
     a draw are ``gain`` and ``pivot`` for a straight line; a curve has none.
 
     Examples
@@ -48,11 +48,10 @@ class Contrast(Kind):
     def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         pivot = _draw_pivot(image, rng, statistics)
         direction = int(rng.choice([-1, 1]))
-        shape = rng.integers(4)
-        if shape == 2:
-            return Draw(_by_table(image, _two_powers(pivot, direction)), 4.0)
-        if shape == 3:
-            return Draw(_by_table(image, _logistic(pivot, direction)), 20.0)
+        shape = rng.choice(5, p=[0.48, 0.13, 0.13, 0.13, 0.13])
+        if shape > 0:
+            curve, end = _CURVES[shape - 1]
+            return Draw(_by_table(image, curve(pivot, direction)), end)
         line = _by_table(image, _line(pivot, direction))
         return Draw(
             line,
@@ -142,3 +141,26 @@ def _logistic(pivot: float, direction: int) -> Callable[[float], np.ndarray]:
         return 255 * (table if direction > 0 else np.interp(levels, table, levels))
 
     return curve
+
+
+def _saturating(pivot: float, direction: int) -> Callable[[float], np.ndarray]:
+    """Curve that is steepest at the pivot and keeps away from black and white the more, the stronger it is."""
+    levels = np.arange(256) - pivot
+
+    def curve(strength: float) -> np.ndarray:
+        gain = 1 + strength if direction > 0 else 1 / (1 + 0.5 * strength)
+        bend = 128 * np.sqrt(1 + 1 / (strength + 1e-3))  # the curve ends this many levels from the pivot
+        return pivot + gain * levels / np.sqrt(1 + (gain * levels / bend) ** 2)
+
+    return curve
+
+
+def _smooth_step(pivot: float, direction: int) -> Callable[[float], np.ndarray]:
+    """Mixture of a line and the cubic that is flat at both ends of the 256 levels around the pivot."""
+    levels = np.clip((np.arange(256) - pivot) / 255 + 0.5, 0, 1)
+    bend = levels * levels * (3 - 2 * levels) - levels
+    return lambda strength: np.arange(256) + direction * strength * 255 * bend
+
+
+_CURVES = (_two_powers, 4.0), (_logistic, 20.0), (_saturating, 4.0), (_smooth_step, 2.0)
+"""S-shaped curves, each with the strength at which it ends."""

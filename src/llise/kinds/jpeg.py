@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 from PIL import Image
+from scipy import fft
 
 from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
 from llise.kinds.fitting import Fit
@@ -25,7 +26,8 @@ class Jpeg(Kind):
     Qualities are whole numbers, but the table they stand for can be scaled finely. At 25.5 every step is 255, the
     most that 8 bits hold: quality 1, the end of baseline JPEG.
 
-    At random, the coder is Pillow at a whole quality, or has the standard table or another one, scaled. The parameter
+    At random, the coder is Pillow at a whole quality, or has the standard table or another one, scaled; with another
+    table it may round more coefficients to zero. The parameter
     of a draw is ``quality`` for Pillow and the standard table; other tables have none.
 
     Examples
@@ -53,13 +55,14 @@ class Jpeg(Kind):
         if rng.random() < 0.25:
             return Draw(_ScaledTable(image), self.strongest, lambda strength: {"quality": quality_of(strength)})
         table = _draw_table(rng)
-        return Draw(lambda strength: code_jpeg(image, strength * table), 255.0 / table.min())
+        rounding = rng.uniform(0.3, 0.48) if rng.random() < 0.35 else 0.5
+        return Draw(lambda strength: code_jpeg(image, strength * table, rounding), 255.0 / table.min())
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return jpeg_fit(*CoefficientPairs(before, after, mask).nearest_table())
 
 
-def jpeg_fit(quality: float, table: np.ndarray | None = None) -> Fit:
+def jpeg_fit(quality: float, table: np.ndarray | None = None, rounding: float = 0.5) -> Fit:
     """Return a JPEG of a quality as the result of an estimate.
 
     Parameters
@@ -68,6 +71,8 @@ def jpeg_fit(quality: float, table: np.ndarray | None = None) -> Fit:
         Quality from 1 to 100.
     table : ndarray, shape (8, 8), optional
         Quantiser steps; those of the quality if left out.
+    rounding : float
+        Part of a step from which the coder rounds up, see :func:`code_jpeg`.
 
     Returns
     -------
@@ -81,10 +86,10 @@ def jpeg_fit(quality: float, table: np.ndarray | None = None) -> Fit:
     {'quality': 30.0}
     """
     steps = quality_table(round(quality)) if table is None else table
-    return Fit({"quality": quality}, lambda image: code_jpeg(quantise(image), steps).astype(np.float32))
+    return Fit({"quality": quality}, lambda image: code_jpeg(quantise(image), steps, rounding).astype(np.float32))
 
 
-def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
+def code_jpeg(image: np.ndarray, table: np.ndarray, rounding: float = 0.5) -> np.ndarray:
     """Code an 8-bit image as a baseline JPEG and decode it.
 
     Parameters
@@ -93,6 +98,9 @@ def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
         Grey image.
     table : ndarray, shape (8, 8)
         Quantiser steps by vertical and horizontal frequency; rounded and clipped to 1..255.
+    rounding : float
+        What is added to the size of a coefficient, in steps, before its fraction is cut off. Most coders add 0.5;
+        some add less, so that more coefficients become zero and the file smaller.
 
     Returns
     -------
@@ -106,8 +114,16 @@ def code_jpeg(image: np.ndarray, table: np.ndarray) -> np.ndarray:
     >>> code_jpeg(np.full((8, 8), 130, np.uint8), STANDARD_TABLE)[0]
     array([130, 130, 130, 130, 130, 130, 130, 130], dtype=uint8)
     """
-    steps = np.clip(np.rint(table), 1, 255).astype(int).ravel().tolist()
-    return _decoded(Image.fromarray(image), qtables=[steps])
+    steps = np.clip(np.rint(table), 1, 255).astype(int)
+    if rounding == 0.5:
+        return _decoded(Image.fromarray(image), qtables=[steps.ravel().tolist()])
+    rows, cols = image.shape
+    padded = np.pad(image, [(0, -n % _SIDE) for n in image.shape], mode="edge").astype(np.float32) - 128
+    blocks = padded.reshape(padded.shape[0] // _SIDE, _SIDE, -1, _SIDE)
+    numbers = fft.dctn(blocks, axes=(1, 3), norm="ortho") / steps[:, None, :]
+    numbers = np.sign(numbers) * np.floor(np.abs(numbers) + np.float32(rounding))
+    decoded = fft.idctn(numbers * steps[:, None, :], axes=(1, 3), norm="ortho").reshape(padded.shape)
+    return quantise(decoded[:rows, :cols] + 128)
 
 
 class _ScaledTable(CoderPath):
@@ -161,7 +177,7 @@ def _decoded(picture: Image.Image, **options: Any) -> np.ndarray:
     picture.save(stream, "JPEG", **options)
     stream.seek(0)
     with Image.open(stream) as coded:
-        return np.asarray(coded)
+        return np.array(coded)
 
 
 def _draw_table(rng: np.random.Generator) -> np.ndarray:

@@ -11,6 +11,9 @@ from llise.kinds.jpeg_tables import quality_table
 QUALITIES = np.arange(1, 101)
 """Qualities that are tried."""
 
+ROUNDINGS = (0.46, 0.42, 0.375, 0.333, 0.3)
+"""Parts of a step from which a coder may round up, besides one half."""
+
 MOST_BLOCKS = 400
 """Blocks whose coefficients are compared; of more, an even choice is taken."""
 
@@ -58,8 +61,8 @@ class CoefficientPairs:
         self.before = _coefficients(_cut(before)[chosen])
         self.after = _coefficients(after_pixels[chosen])
 
-    def nearest_table(self) -> tuple[float, np.ndarray]:
-        """Return the quality, and the table, with which coding `before` comes nearest to `after`.
+    def nearest_table(self) -> tuple[float, np.ndarray, float]:
+        """Return the quality, table and rounding with which coding `before` comes nearest to `after`.
 
         Returns
         -------
@@ -67,6 +70,8 @@ class CoefficientPairs:
             A whole quality from 1 to 100.
         table : ndarray, shape (8, 8)
             The table of that quality, or another one if that comes much nearer.
+        rounding : float
+            Part of a step from which the coder rounds up: 0.5, or less if that comes much nearer.
 
         Examples
         --------
@@ -79,24 +84,26 @@ class CoefficientPairs:
         20.0
         """
         if self.before.size == 0:
-            return 100.0, quality_table(100)
+            return 100.0, quality_table(100), 0.5
         largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
 
-        def cost(table: np.ndarray) -> np.ndarray:
-            rest = self.after - table * np.rint(self.before / table)
+        def cost(table: np.ndarray, rounding: float = 0.5) -> np.ndarray:
+            rest = self.after - table * _rounded(self.before / table, rounding)
             return np.minimum(rest * rest, largest).mean(axis=0)
 
         costs = [float(cost(table).sum()) for table in _TABLES]
         index = int(np.argmin(costs))
         if costs[index] < 64 * 0.5:
-            return _answer(index)
+            return *_answer(index), 0.5
         by_step = np.stack([cost(step) for step in _STEPS])
         # Of steps that do equally well, the one nearest to the standard table.
         by_step += 0.02 * np.abs(np.log(_STEPS / _TABLES[index]))
         best = by_step.argmin(axis=0)
-        if by_step.min(axis=0).sum() < 0.7 * costs[index]:
-            return float(QUALITIES[index]), _STEPS[best].reshape(_BLOCK, _BLOCK).astype(float)
-        return _answer(index)
+        choices = [(costs[index], _TABLES[index], 0.5), (by_step.min(axis=0).sum() / 0.7, _STEPS[best, 0], 0.5)]
+        comb = _comb_table(self.after, _TABLES[index])
+        choices += [(float(cost(comb, rounding).sum()) / 0.7, comb, rounding) for rounding in ROUNDINGS]
+        _, table, rounding = min(choices, key=lambda choice: choice[0])
+        return float(QUALITIES[index]), table.reshape(_BLOCK, _BLOCK).astype(float), rounding
 
     def likely_table(self) -> tuple[float, np.ndarray, float]:
         """Return the quality for which multiples of the steps, at the distance of `before`, are most likely.
@@ -144,6 +151,13 @@ class CoefficientPairs:
         if other_closeness > closeness + 0.1:
             return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
         return *_answer(index), closeness
+
+
+def _rounded(numbers: np.ndarray, rounding: float) -> np.ndarray:
+    """Numbers of steps, rounded up from a given part of a step."""
+    if rounding == 0.5:
+        return np.rint(numbers)
+    return np.sign(numbers) * np.floor(np.abs(numbers) + np.float32(rounding))
 
 
 def _answer(index: int) -> tuple[float, np.ndarray]:

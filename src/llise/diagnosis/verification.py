@@ -1,0 +1,228 @@
+"""A second look at doubtful parts: the copy is made again with each likely set of kinds, and compared.
+
+The networks of the judge know a fault by its statistics.  Here the settings of each likely set of kinds are estimated,
+and it is measured how much of the error they leave unexplained.  A linear function of this evidence and of the
+judge's own probability, with weights that the training fits (a conditional logit), gives the probabilities anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from llise.diagnosis.copies import SETS
+from llise.diagnosis.estimates import FaultEstimate, estimate_fault
+
+SURE = 0.985
+"""Probability from which a part is not looked at again."""
+
+LIKELY = 0.004
+"""Probability from which a set of kinds is tried."""
+
+MOST_SETS = 4
+LEAST_BLOCKS = 6
+"""Most sets that are tried, and fewest blocks of a part on which that is worth it."""
+
+EVIDENCE = (
+    "log probability", "unexplained", "unexplained with noise", "unexplained with hidden noise", "two kinds", "noise",
+    "hidden noise", "smaller share", "odd pivot",
+)  # fmt: skip
+"""What is known of each set that is tried; noise is hidden where a blur or a coder may have come after it."""
+
+RANDOM = frozenset(("gaussian_noise", "impulse_noise"))
+HIDING = frozenset(("blur", "jpeg"))
+LEAST_UNEXPLAINED = 0.004
+LEAST_SHARE = 1e-3
+FURTHEST_PIVOT = 3.0
+
+NO_EVIDENCE = np.eye(1, len(EVIDENCE), dtype=np.float32)[0]
+"""Weights that leave the judge's probabilities as they are."""
+
+
+def likely_sets(probabilities: np.ndarray, blocks: int) -> list[int]:
+    """Return the sets of kinds that are worth trying.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,)
+        What the judge says of a part.
+    blocks : int
+        Size of the part.
+
+    Returns
+    -------
+    list of int
+        Indices into :data:`llise.diagnosis.copies.SETS`, the most probable first; empty where the answer is sure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.verification import likely_sets
+    >>> likely_sets(np.array([0.3, 0.0, 0.7]), 20), likely_sets(np.array([0.0, 0.0, 1.0]), 20)
+    ([2, 0], [])
+    """
+    if blocks < LEAST_BLOCKS or probabilities.max() >= SURE:
+        return []
+    first = np.argsort(-probabilities, kind="stable")[:MOST_SETS]
+    codes = [int(code) for code in first if probabilities[code] >= LIKELY]
+    return codes if len(codes) > 1 else []
+
+
+def evidence(
+    reference: np.ndarray,
+    copy: np.ndarray,
+    region: np.ndarray,
+    probabilities: np.ndarray,
+    codes: list[int],
+    greys: tuple[float, float, float],
+) -> np.ndarray:
+    """Make a part again with each of several sets of kinds, and measure how well that fits.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of the part.
+    probabilities : ndarray, shape (n_sets,)
+        What the judge says of it.
+    codes : list of int
+        Sets to try.
+    greys : tuple of float
+        Mean, deviation and median of the reference.
+
+    Returns
+    -------
+    ndarray, shape (n_codes, n_evidence)
+        In the order of :data:`EVIDENCE`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.verification import EVIDENCE, evidence
+    >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
+    >>> codes = [SETS.index(("luminance",)), SETS.index(("blur",))]
+    >>> table = evidence(image, image + 5, np.ones((16, 16), bool), np.full(21, 1 / 21), codes, (123.5, 37.0, 123.5))
+    >>> bool(table[0, EVIDENCE.index("unexplained")] < table[1, EVIDENCE.index("unexplained")])
+    True
+    """
+    rows = []
+    for code in codes:
+        kinds = SETS[code]
+        estimate = estimate_fault(reference, copy, region, kinds)
+        form = 0 if not RANDOM & set(kinds) else 2 if HIDING & set(kinds) else 1
+        unexplained = np.log(max(1 - estimate.explained, LEAST_UNEXPLAINED))
+        total = sum(estimate.severity.values()) or 1.0
+        smaller = np.log(max(min(estimate.severity.values()) / total, LEAST_SHARE)) if len(kinds) > 1 else 0.0
+        rows.append(
+            [
+                np.log(max(float(probabilities[code]), 1e-6)),
+                *(unexplained if form == other else 0.0 for other in range(3)),
+                float(len(kinds) > 1),
+                float(form == 1),
+                float(form == 2),
+                smaller,
+                _odd_pivot(estimate, kinds, greys),
+            ]
+        )
+    return np.array(rows)
+
+
+def _odd_pivot(estimate: FaultEstimate, kinds: tuple[str, ...], greys: tuple[float, float, float]) -> float:
+    """Distance of the pivot of a contrast change from mean, median and mid-grey, against the deviation.
+
+    A change of contrast about another grey level is more likely a shift of luminance besides.
+    """
+    if "contrast" not in kinds or "luminance" in kinds or "pivot" not in estimate.parameters.get("contrast", {}):
+        return 0.0
+    pivot = estimate.parameters["contrast"]["pivot"].value
+    mean, deviation, median = greys
+    nearest = min(abs(pivot - usual) for usual in (mean, median, 128.0))
+    return min(nearest / max(deviation, 10.0), FURTHEST_PIVOT)
+
+
+def weighed(probabilities: np.ndarray, codes: list[int], table: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the probabilities of all sets after the evidence.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,)
+        What the judge says.
+    codes : list of int
+        Sets that were tried; the others share what they had.
+    table : ndarray, shape (n_codes, n_evidence)
+        Evidence for these sets.
+    weights : ndarray, shape (n_evidence,)
+        Weights of the evidence.
+
+    Returns
+    -------
+    ndarray, shape (n_sets,)
+        Probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.verification import NO_EVIDENCE, weighed
+    >>> p = np.array([0.2, 0.7, 0.1])
+    >>> table = np.log(p[:2, None]) * NO_EVIDENCE
+    >>> weighed(p, [0, 1], table, NO_EVIDENCE).round(3)
+    array([0.2, 0.7, 0.1])
+    """
+    score = table @ weights.astype(np.float64)
+    score = np.exp(score - score.max())
+    result = np.array(probabilities, np.float64)
+    result[codes] = score / score.sum() * probabilities[codes].sum()
+    return result
+
+
+def fit_weights(samples: Iterable[tuple[np.ndarray, int]], penalty: float = 1e-3) -> np.ndarray:
+    """Find the weights with the greatest likelihood of the true sets.
+
+    Parameters
+    ----------
+    samples : iterable of (ndarray of shape (n_codes, n_evidence), int)
+        Evidence for the sets that were tried on a part, and which of them is true.
+    penalty : float
+        Factor on the squared distance from :data:`NO_EVIDENCE`.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_evidence,)
+        Weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.verification import EVIDENCE, fit_weights
+    >>> table = np.zeros((2, len(EVIDENCE)))
+    >>> table[:, 1] = -3, 0  # the first set leaves less unexplained
+    >>> bool(fit_weights([(table, 0)] * 20)[1] < -0.5)
+    True
+    """
+    from scipy.optimize import minimize
+
+    chosen = list(samples)
+    if not chosen:
+        return NO_EVIDENCE
+    # Tables are filled up to the same number of sets; what fills them gets a score of minus infinity.
+    tables = np.zeros((len(chosen), MOST_SETS, len(EVIDENCE)))
+    absent = np.ones((len(chosen), MOST_SETS), bool)
+    for number, (table, _) in enumerate(chosen):
+        tables[number, : len(table)], absent[number, : len(table)] = table, False
+    true = np.array([index for _, index in chosen])
+    here = np.arange(len(chosen))
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        score = np.where(absent, -np.inf, tables @ weights)
+        top = score.max(axis=1, keepdims=True)
+        share = np.exp(score - top)
+        total = share.sum(axis=1, keepdims=True)
+        away = weights - NO_EVIDENCE
+        value = float(np.mean(np.log(total[:, 0]) + top[:, 0] - score[here, true])) + penalty * float(away @ away)
+        expected = np.einsum("nk,nke->e", share / total, tables)
+        return value, (expected - tables[here, true].sum(axis=0)) / len(chosen) + 2 * penalty * away
+
+    return minimize(loss, NO_EVIDENCE.astype(float), jac=True, method="L-BFGS-B").x.astype(np.float32)
