@@ -3,8 +3,8 @@
     python benchmarks/diagnose.py                    # all rows; the earlier commit takes about 15 minutes
     python benchmarks/diagnose.py --skip-large-base  # without the earlier commit's 3840x2160 pair
 
-Each figure is that of a process of its own, started from the same files, in one run on one machine; Numba's compiled
-functions are cached before. Prints Markdown.
+Each figure is that of a process of its own, started from the same files, in one run on one machine; Python's bytecode
+and Numba's compiled functions are cached before. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Version:
-    """A version of llise in a process environment of its own: source folder, empty cache, Numba cache."""
+    """A version of llise in a process environment of its own: source folder, and caches that are empty at first."""
 
     source: Path
     folder: Path
@@ -73,6 +73,8 @@ class Version:
             "PYTHONPATH": str(self.source),
             "XDG_CACHE_HOME": str(self.folder / "cache"),
             "NUMBA_CACHE_DIR": str(self.folder / "numba"),
+            "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode"),
+            "PYTHONDONTWRITEBYTECODE": "",
         }
         command = [sys.executable, "-m", "llise", "diagnose", "--quiet", *map(str, arguments)]
         start = time.perf_counter()
