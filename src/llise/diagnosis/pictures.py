@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 from scipy import ndimage
 
 SCIKIT_IMAGE = (
@@ -121,6 +121,8 @@ def _synthetic(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
 
 def _text(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """Lines of random letters on paper, or on a slope of grey."""
+    from PIL import ImageDraw, ImageFont  # only here: a diagnosis imports this module, but draws nothing
+
     paper, ink = (245, 20) if rng.random() < 0.7 else (30, 220)
     page = Image.new("L", shape[::-1], paper)
     pen, size = ImageDraw.Draw(page), float(rng.uniform(9, 34))
@@ -142,6 +144,8 @@ def _texture(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
 
 def _shapes(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """Rectangles and ellipses of even greys on a slope, as in drawings and screens."""
+    from PIL import ImageDraw
+
     page = Image.new("L", shape[::-1], int(rng.integers(256)))
     pen = ImageDraw.Draw(page)
     for _ in range(int(rng.integers(6, 40))):

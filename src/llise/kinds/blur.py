@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Unpack
 
 import numpy as np
+import scipy
 from PIL import Image, ImageFilter
-from scipy import fft
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
 from llise.kinds.blur_fit import fit_blur
@@ -51,13 +51,13 @@ class Blur(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         # A Gaussian kernel with mirrored borders is a product in the cosine domain:
         # exp(-(strength * frequency)^2 / 2).
-        spectrum = fft.dctn(image.astype(np.float32), norm="ortho")
+        spectrum = scipy.fft.dctn(image.astype(np.float32), norm="ortho")
         rows, cols = (-0.5 * (np.pi * np.arange(n, dtype=np.float32) / n) ** 2 for n in image.shape)
 
         def path(strength: float) -> np.ndarray:
             square = np.float32(strength) ** 2
             gain = np.exp(square * rows)[:, None] * np.exp(square * cols)
-            return fft.idctn(spectrum * gain, norm="ortho")
+            return scipy.fft.idctn(spectrum * gain, norm="ortho")
 
         return path
 
@@ -87,12 +87,12 @@ def _low_pass(image: np.ndarray, rng: np.random.Generator) -> Draw:
             return (1 + r**2) ** np.float32(-1.5)
         return np.exp(-0.5 * r**power)  # from a soft to a sharp cut-off
 
-    spectrum = fft.dctn(image.astype(np.float32), norm="ortho")
+    spectrum = scipy.fft.dctn(image.astype(np.float32), norm="ortho")
     frequency_y, frequency_x = (np.arange(n, dtype=np.float32) * np.float32(np.pi / n) for n in image.shape)
     distance = np.hypot(scale_y * frequency_y[:, None], scale_x * frequency_x)
 
     def path(strength: float) -> np.ndarray:
-        return fft.idctn(spectrum * response(np.float32(strength) * distance), norm="ortho")
+        return scipy.fft.idctn(spectrum * response(np.float32(strength) * distance), norm="ortho")
 
     if shape == 0 and stretch == 1:
         return Draw(path, 120.0, lambda strength: {"sigma": strength})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import fft, optimize
+import scipy
 
 from llise.kinds.blur_kernels import disc_kernel, motion_kernel
 
@@ -65,7 +65,7 @@ class BlurFit:
         ndarray, shape (h, w)
             The blurred image.
         """
-        return fft.irfft2(fft.rfft2(image) * self.response, s=image.shape)
+        return scipy.fft.irfft2(scipy.fft.rfft2(image) * self.response, s=image.shape)
 
     def scaled(self, factor: float) -> BlurFit:
         """Return a blur of the same shape whose width is about `factor` times this one's.
@@ -98,7 +98,7 @@ class BlurFit:
         """
         sigma = factor * self.parameters["sigma"]
         rows, cols = self.response.shape[0], self.shape[1]
-        square = fft.fftfreq(rows)[:, None] ** 2 + fft.rfftfreq(cols) ** 2
+        square = scipy.fft.fftfreq(rows)[:, None] ** 2 + scipy.fft.rfftfreq(cols) ** 2
         return replace(
             self, parameters={"sigma": sigma}, response=np.exp(-2 * (np.pi * sigma) ** 2 * square).astype(np.float32)
         )
@@ -143,9 +143,9 @@ class _Search:
         self.pixels = np.flatnonzero(mask)
         self.target = after.ravel()[self.pixels].astype(np.float32)
         self.line = line
-        self.spectrum = fft.rfft2(before.astype(np.float32))
-        self.y = (2 * np.pi * fft.fftfreq(self.shape[0]))[:, None].astype(np.float32)
-        self.x = (2 * np.pi * fft.rfftfreq(self.shape[1])).astype(np.float32)
+        self.spectrum = scipy.fft.rfft2(before.astype(np.float32))
+        self.y = (2 * np.pi * scipy.fft.fftfreq(self.shape[0]))[:, None].astype(np.float32)
+        self.x = (2 * np.pi * scipy.fft.rfftfreq(self.shape[1])).astype(np.float32)
 
     def run(self) -> BlurFit:
         start = min(START_SIGMAS, key=lambda sigma: self.error(self.gaussian(np.array([sigma**2, sigma**2, 0.0]))))
@@ -176,11 +176,11 @@ class _Search:
         padded = np.zeros(self.shape, np.float32)
         rows, cols = (np.arange(-n, n + 1) % side for side in self.shape)
         np.add.at(padded, (rows[:, None], cols), weights / weights.sum())
-        return fft.rfft2(padded).real
+        return scipy.fft.rfft2(padded).real
 
     def values(self, response: np.ndarray) -> np.ndarray:
         """The blurred image at the pixels to compare."""
-        return fft.irfft2(self.spectrum * response, s=self.shape).ravel()[self.pixels]
+        return scipy.fft.irfft2(self.spectrum * response, s=self.shape).ravel()[self.pixels]
 
     def straight(self, values: np.ndarray) -> tuple[float, float]:
         if not self.line:
@@ -234,7 +234,7 @@ class _Search:
 
         start = np.array([np.log(max(length, 1.2)), angle / 30])
         simplex = start + np.array([[-0.1, -0.1], [0.12, 0.0], [0.0, 0.15]])
-        best = optimize.minimize(
+        best = scipy.optimize.minimize(
             lambda at: self.error(response(at)), start, method="Nelder-Mead",
             options={"initial_simplex": simplex, "maxfev": 26, "xatol": 0.01, "fatol": 1e-3},
         )  # fmt: skip
@@ -242,7 +242,7 @@ class _Search:
         return {"sigma": size / np.sqrt(24), "length": size, "angle": angle}, response(best.x), float(best.fun)
 
     def disc(self, radius: float) -> tuple[dict[str, float], np.ndarray, float]:
-        best = optimize.minimize_scalar(
+        best = scipy.optimize.minimize_scalar(
             lambda r: self.error(self.kernel(disc_kernel(r))), bounds=(0.75 * radius, 1.25 * radius),
             method="bounded", options={"maxiter": 7, "xatol": 0.02 * radius},
         )  # fmt: skip

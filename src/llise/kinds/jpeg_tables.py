@@ -19,6 +19,13 @@ STANDARD_TABLE = np.array(
 )
 """Luminance quantiser table of the JPEG standard (ITU-T T.81, Table K.1)."""
 
+_PLACE = np.arange(8)
+_COSINES_1D = 0.5 * np.cos(np.pi / 16 * np.outer(_PLACE, 2 * _PLACE + 1))
+_COSINES_1D[0] = np.sqrt(1 / 8)
+
+COSINES = np.kron(_COSINES_1D, _COSINES_1D).T
+"""Cosine transform of JPEG: pixels of blocks (n, 64), row by row, times this matrix are their coefficients (n, 64)."""
+
 
 def quality_of(scale: float) -> float:
     """Return the JPEG quality whose table is the standard one times a factor.
