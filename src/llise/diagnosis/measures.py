@@ -34,6 +34,8 @@ SSIM_ROWS = 256
 """Rows of the SSIM map that are computed at once, so that large pictures need little memory."""
 
 SSIM_WINDOW = 7
+SSIM_C1, SSIM_C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+"""Side of the window, and the constants that keep the ratios of even windows finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,13 +218,31 @@ def ssim_of(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, float]
     >>> ssim_of(np.eye(16, dtype=np.uint8), np.eye(16, dtype=np.uint8))[1]
     1.0
     """
-    from skimage.metrics import structural_similarity
-
     rows, rim = reference.shape[0], SSIM_WINDOW // 2
-    out = np.empty(reference.shape, np.float32)
-    for top in range(0, rows, SSIM_ROWS):
-        bottom = min(top + SSIM_ROWS, rows)
-        first, last = max(min(top - SSIM_WINDOW, rows - SSIM_WINDOW), 0), min(bottom + SSIM_WINDOW, rows)
-        part = structural_similarity(reference[first:last], copy[first:last], data_range=255, full=True)[1]
-        out[top:bottom] = part[top - first : bottom - first]
-    return out, float(out[rim : rows - rim, rim : reference.shape[1] - rim].mean(dtype=np.float64))
+    reference, copy = (np.pad(picture, rim, mode="symmetric") for picture in (reference, copy))
+    chunks = [slice(top, min(top + SSIM_ROWS, rows) + 2 * rim) for top in range(0, rows, SSIM_ROWS)]
+    out = np.concatenate([_local_ssim(reference[chunk], copy[chunk]) for chunk in chunks])
+    return out, float(out[rim:-rim, rim:-rim].mean(dtype=np.float64))
+
+
+def _local_ssim(reference: np.ndarray, copy: np.ndarray) -> np.ndarray:
+    """SSIM of each whole window: sums over windows are exact in 32-bit integers, their ratios are not."""
+    n = SSIM_WINDOW**2
+    x, y = (picture.astype(np.int32) for picture in (reference, copy))
+    sum_x, sum_y, sum_squares, sum_product = (_window_sums(values) for values in (x, y, x * x + y * y, x * y))
+    means, squared_means = sum_x * sum_y, sum_x * sum_x + sum_y * sum_y
+    covariance, variances = n * sum_product - means, n * sum_squares - squared_means
+    means, squared_means, covariance, variances = (
+        values.astype(np.float32) for values in (means, squared_means, covariance, variances)
+    )
+    above = (2 / n**2 * means + SSIM_C1) * (2 / (n * (n - 1)) * covariance + SSIM_C2)
+    return above / ((1 / n**2 * squared_means + SSIM_C1) * (1 / (n * (n - 1)) * variances + SSIM_C2))
+
+
+def _window_sums(values: np.ndarray) -> np.ndarray:
+    """Sums over all windows of 7 x 7 pixels that lie inside the array."""
+    for _ in range(2):
+        two = values[:-1] + values[1:]
+        four = two[:-2] + two[2:]
+        values = (four[:-3] + two[4:-1] + values[6:]).T
+    return values
