@@ -5,14 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import ndimage
+from scipy import fft, ndimage
 from skimage.metrics import structural_similarity
 
 from llise import datasets, distortions
-from llise.diagnosis import block_sums
+from llise.diagnosis import block_sums, reference_blocks
 from llise.diagnosis.features import LARGEST, curve_misfit, feature_names, features
 from llise.diagnosis.measures import by_block, likeness, measure_copy, ssim_of
+from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.samples import greys
+from llise.kinds.jpeg_tables import COSINES
 from llise.labels import KINDS
 
 IMAGE = datasets.reference()[100:196, 100:212]
@@ -49,13 +51,13 @@ def test_the_sums_of_a_region_are_those_of_its_pixels():
 
 @pytest.mark.parametrize("kind", ["gaussian_noise", "blur", "impulse_noise", "jpeg"])
 @pytest.mark.parametrize("rows", [1, 3, 5])
-def test_the_height_of_a_strip_does_not_matter(kind, rows):
+def test_the_height_of_a_chunk_does_not_matter(kind, rows):
     """The coefficients off the grid of the last row of blocks have no pixels below them: they are left out here."""
     copy = distortions.apply(IMAGE, kind, 60, random_state=0)
-    whole, strips = (block_sums.measure(IMAGE, copy, strip_rows=n) for n in (1000, rows))
+    whole, chunks = (block_sums.measure(IMAGE, copy, chunk_rows=n) for n in (1000, rows))
     below = np.char.startswith(NAMES, "zeros off grid")
-    assert_allclose(strips[..., ~below], whole[..., ~below], rtol=1e-4, atol=0.02)
-    assert_array_equal(strips[:-1, :, below], whole[:-1, :, below])
+    assert_allclose(chunks[..., ~below], whole[..., ~below], rtol=1e-4, atol=0.02)
+    assert_array_equal(chunks[:-1, :, below], whole[:-1, :, below])
 
 
 def test_a_block_is_judged_by_its_surroundings_within_the_halo_only():
@@ -66,6 +68,33 @@ def test_a_block_is_judged_by_its_surroundings_within_the_halo_only():
     sums = block_sums.measure(picture, copy)
     same = block_sums.measure(picture, picture)
     assert_array_equal(sums[10:-1], same[10:-1])
+
+
+@pytest.mark.parametrize("kind", ["gaussian_noise", "impulse_noise", "contrast"])
+def test_what_is_kept_of_a_reference_does_not_change_the_sums_of_further_copies(kind):
+    """Clipped pixels are among them: there the products of the reference's functions depend on the copy."""
+    blocks = ReferenceBlocks(IMAGE)
+    block_sums.measure(blocks, 255 - IMAGE)
+    copy = np.where(IMAGE > 150, np.uint8(255), distortions.apply(IMAGE, kind, 200, random_state=0))
+    area = np.zeros(blocks.shape, bool)
+    area[2:9, 3:14] = True
+    for chosen in (None, area):
+        alone, after = block_sums.measure(IMAGE, copy, chosen), block_sums.measure(blocks, copy, chosen)
+        assert_array_equal(after, alone)
+
+
+def test_a_large_reference_keeps_nothing(monkeypatch):
+    monkeypatch.setattr(reference_blocks, "MOST_KEPT", 100)
+    calls = []
+    monkeypatch.setattr(reference_blocks, "code_jpeg", lambda image, table: calls.append(1) or image)
+    blocks = ReferenceBlocks(IMAGE)
+    for copies in (1, 2):
+        block_sums.measure(blocks, 255 - IMAGE)
+        assert len(calls) == copies * len(reference_blocks.JPEG_FACTORS)
+    monkeypatch.setattr(reference_blocks, "MOST_KEPT", blocks.shape[0] * blocks.shape[1])
+    for _ in range(2):
+        block_sums.measure(blocks, 255 - IMAGE)
+        assert len(calls) == 3 * len(reference_blocks.JPEG_FACTORS)
 
 
 def test_impulses_are_counted_and_taken_out_of_the_clean_copy():
@@ -85,6 +114,12 @@ def test_rounding_on_the_grid_is_found_in_jpegs_alone():
         sums = block_sums.measure(IMAGE, copy).sum(axis=(0, 1), dtype=float)
         comb[kind] = features(sums[None], greys(IMAGE))[0, names.index("comb mean")]
     assert comb["jpeg"] > 0.6 and max(value for kind, value in comb.items() if kind != "jpeg") < 0.4
+
+
+def test_the_cosine_transform_is_scipys():
+    blocks = np.random.default_rng(0).integers(0, 256, (5, 8, 8)).astype(float)
+    expected = fft.dctn(blocks, axes=(1, 2), norm="ortho").reshape(5, 64)
+    assert_allclose(blocks.reshape(5, 64) @ COSINES, expected, atol=1e-9)
 
 
 def test_the_median_of_four_neighbours_is_scipys():

@@ -2,7 +2,8 @@
 
 Every number here is a sum over the pixels, or over the cosine coefficients, of one block.  The sums of a region are
 the sums of its blocks, whatever its shape and size, so one pass over the picture serves tiles of all sizes and all
-regions that are found later.  :mod:`llise.diagnosis.features` turns the sums of a region into what the judge sees.
+regions that are found later.  What the reference alone decides comes from :mod:`llise.diagnosis.reference_blocks`;
+:mod:`llise.diagnosis.features` turns the sums of a region into what the judge sees.
 """
 
 from __future__ import annotations
@@ -12,26 +13,31 @@ from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy import fft, ndimage
+from scipy import ndimage
 
+from llise.diagnosis.reference_blocks import (
+    BANDS,
+    BLOCK,
+    DCT,
+    DIRECTED_BANDS,
+    N_AMPLITUDES,
+    N_BANDS,
+    REFERENCE_FUNCTIONS,
+    TEXTURE_BOUNDS,
+    BlockValues,
+    ReferenceBlocks,
+    block_pixels,
+    full_blocks,
+    squared_steps,
+    sums_by_class,
+    with_halo,
+)
 from llise.kinds.fitting import median_of_neighbours
-from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
 
-BLOCK = 8
-"""Side of a block: that of JPEG's grid."""
+HALO = 2 * BLOCK
+"""Pixels around blocks of a copy on which their sums depend."""
 
-BLUR_SIGMAS = (0.6, 1.2, 2.4, 4.8, 9.6)
-"""Widths of the Gaussian filters whose effect on the reference is compared with the error of the copy."""
-
-JPEG_FACTORS = (0.3, 0.8, 2.0, 5.0, 12.0)
-"""Multiples of the standard quantiser table with which the reference is coded for the same comparison."""
-
-HALO = 40
-"""Rows above and below a strip that the widest filter sees."""
-
-FUNCTIONS = (
-    "one", "grey", "grey2", "grey3", *(f"blur{i}" for i in range(5)), *(f"jpeg{i}" for i in range(5)), "error",
-)  # fmt: skip
+FUNCTIONS = (*REFERENCE_FUNCTIONS, "error")
 """Functions of a pixel whose inner products over each block are taken."""
 
 MEAN_FUNCTIONS = ("one", "mean", "mean2", "mean3", "shift")
@@ -39,18 +45,14 @@ MEAN_FUNCTIONS = ("one", "mean", "mean2", "mean3", "shift")
 
 LONELY_BOUNDS = (2, 4, 8, 16, 32, 64, 128)
 ERROR_BOUNDS = (0, 1, 2, 4, 8, 16, 32, 64)
-TEXTURE_BOUNDS = (1.0, 3.0, 8.0, 20.0)
-AMPLITUDE_BOUNDS = (3.0, 10.0, 30.0)
 COMB_STEPS = np.geomspace(5, 110, 20)
 COMB_COEFFICIENTS = (1, 8, 9, 2, 16)  # (0,1), (1,0), (1,1), (0,2), (2,0)
 
-_DCT_1D = fft.dct(np.eye(BLOCK), norm="ortho", axis=0)
-_DCT = np.kron(_DCT_1D, _DCT_1D).T.astype(np.float32)
-_ROW, _COLUMN = np.divmod(np.arange(BLOCK * BLOCK), BLOCK)
-_RADIUS = np.hypot(_ROW, _COLUMN)
-_BAND = np.digitize(_RADIUS, (0.5, 2.1, 3.7, 5.5)) - 1  # -1 is the mean, then four bands of rising frequency
-_DIRECTION = np.where(_ROW > 2 * _COLUMN, 0, np.where(_COLUMN > 2 * _ROW, 1, 2))
-N_BANDS = 4
+_UPPER = np.triu_indices(len(FUNCTIONS))
+_OF_REFERENCE = _UPPER[1] < len(REFERENCE_FUNCTIONS)
+_UPPER_OF_REFERENCE = np.triu_indices(len(REFERENCE_FUNCTIONS))
+_ONES = np.ones(BLOCK * BLOCK, np.float32)
+_MEAN_PAIRS = np.array(list(combinations_with_replacement(range(len(MEAN_FUNCTIONS)), 2))).T
 
 
 @cache
@@ -69,25 +71,31 @@ def names() -> tuple[str, ...]:
     'pixels'
     """
     picture = np.zeros((BLOCK, BLOCK), np.uint8)
-    parts = _Strip(picture, picture, (slice(0, BLOCK), slice(0, BLOCK))).named()
+    parts = _Chunk(ReferenceBlocks(picture), picture, (0, 0, 1, 1)).named()
     return tuple(f"{name} {i}" if part.shape[1] > 1 else name for name, part in parts for i in range(part.shape[1]))
 
 
 def measure(
-    reference: np.ndarray, copy: np.ndarray, area: np.ndarray | None = None, cell: int = 1, strip_rows: int = 32
+    reference: np.ndarray | ReferenceBlocks,
+    copy: np.ndarray,
+    area: np.ndarray | None = None,
+    cell: int = 1,
+    chunk_rows: int = 32,
 ) -> np.ndarray:
     """Return the sums of every block, or of cells of several blocks.
 
     Parameters
     ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures.
+    reference : ndarray of uint8, shape (h, w), or ReferenceBlocks
+        The reference; :class:`ReferenceBlocks` keep what serves further copies once a copy differs in half of it.
+    copy : ndarray of uint8, shape (h, w)
+        The copy.
     area : ndarray of bool, shape (rows, cols), optional
         Blocks to measure; the result covers the box around them, and other blocks count nothing. All if left out.
     cell : int
         Side of a cell in blocks.
-    strip_rows : int
-        Rows of blocks that are worked on at once, so that memory beyond the result stays small.
+    chunk_rows : int
+        Rows of blocks that are worked on together, so that memory beyond the result stays small.
 
     Returns
     -------
@@ -104,27 +112,25 @@ def measure(
     >>> block_sums.measure(picture, picture, cell=2)[0, 0, 0]  # pixels of a cell
     np.float32(256.0)
     """
-    rows, cols = (-(-n // BLOCK) for n in reference.shape)
-    area = np.ones((rows, cols), bool) if area is None else area
+    blocks = reference if isinstance(reference, ReferenceBlocks) else ReferenceBlocks(reference)
+    copy = full_blocks(copy)
+    area = np.ones(blocks.shape, bool) if area is None else area
     top, left, bottom, right = box_of(area)
-    pad = [(0, rows * BLOCK - reference.shape[0]), (0, cols * BLOCK - reference.shape[1])]
-    reference, copy = (np.pad(picture, pad, mode="edge") for picture in (reference, copy))
+    if blocks is reference and 2 * (bottom - top) * (right - left) >= area.size:
+        blocks.keep(chunk_rows)
     height, width = -(-(bottom - top) // cell), -(-(right - left) // cell)
     out = np.zeros((height, width, len(names())), np.float32)
-    west, east = max(left * BLOCK - HALO, 0), min(right * BLOCK + HALO, cols * BLOCK)
-    step = max(strip_rows // cell, 1) * cell
+    step = max(chunk_rows // cell, 1) * cell
     for first in range(top, bottom, step):
         last = min(first + step, bottom)
-        north, south = max(first * BLOCK - HALO, 0), min(last * BLOCK + HALO, rows * BLOCK)
-        inner = (
-            slice(first * BLOCK - north, last * BLOCK - north),
-            slice(left * BLOCK - west, right * BLOCK - west),
-        )
-        strip = _Strip(reference[north:south, west:east], copy[north:south, west:east], inner)
-        sums = np.concatenate(list(strip.sums()), axis=-1).reshape(last - first, right - left, -1)
-        sums *= area[first:last, left:right, None]
+        parts = [part for _, part in _Chunk(blocks, copy, (first, left, last, right)).named()]
         start = (first - top) // cell
-        out[start : start + -(-(last - first) // cell)] = _by_cell(sums, cell)
+        here = out[start : start + -(-(last - first) // cell)]
+        sums = here if cell == 1 else np.empty((last - first, right - left, out.shape[-1]), np.float32)
+        np.concatenate(parts, axis=-1, out=sums.reshape(-1, out.shape[-1]), casting="same_kind")
+        sums[~area[first:last, left:right]] = 0
+        if cell > 1:
+            here[:] = _by_cell(sums, cell)
     return out
 
 
@@ -153,41 +159,34 @@ def box_of(mask: np.ndarray) -> tuple[int, int, int, int]:
 
 
 def _by_cell(sums: np.ndarray, cell: int) -> np.ndarray:
-    if cell == 1:
-        return sums
     rows, cols = (np.arange(0, n, cell) for n in sums.shape[:2])
     return np.add.reduceat(np.add.reduceat(sums, rows, axis=0), cols, axis=1)
 
 
-class _Strip:
-    """One strip of the picture: pixel functions, computed once and summed by block."""
+class _Chunk:
+    """A run of block rows: functions of pixels, computed once and summed by block."""
 
-    def __init__(self, reference: np.ndarray, copy: np.ndarray, inner: tuple[slice, slice]) -> None:
-        self.inner = inner
-        self.levels = reference
-        self.reference = reference.astype(np.float32)
-        self.copy = copy.astype(np.float32)
+    def __init__(self, reference: ReferenceBlocks, copy: np.ndarray, box: tuple[int, int, int, int]) -> None:
+        levels, self.inner = with_halo(reference.picture, box, HALO)
+        self.of_reference: BlockValues = reference.values(*box)
+        self.reference = levels.astype(np.float32)
+        self.copy = with_halo(copy, box, HALO)[0].astype(np.float32)
         self.error = self.copy - self.reference
-
-    def sums(self) -> Iterator[np.ndarray]:
-        for _, part in self.named():
-            yield part
 
     def named(self) -> Iterator[tuple[str, np.ndarray]]:
         """Name and sums (blocks, k) of each group."""
-        yield "pixels", np.full((self.blocks(self.error).shape[0], 1), 64, np.float32)
+        yield "pixels", np.full((len(self.of_reference.pixels), 1), BLOCK * BLOCK, np.float32)
         yield from self.impulses()
         yield from self.errors()
         yield from self.regressions()
         yield from self.textures()
         yield from self.coefficients()
+        yield from self.combs()
         yield from self.steps()
 
     def blocks(self, values: np.ndarray) -> np.ndarray:
-        """Rows of 64 pixels of the blocks inside the strip."""
-        part = values[self.inner]
-        rows, cols = part.shape[0] // BLOCK, part.shape[1] // BLOCK
-        return part.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows * cols, BLOCK * BLOCK)
+        """Rows of 64 pixels of the blocks of the chunk."""
+        return block_pixels(values[self.inner])
 
     def impulses(self) -> Iterator[tuple[str, np.ndarray]]:
         """Pixels whose error is far from that of their neighbours; afterwards ``clean`` is the copy without them."""
@@ -197,139 +196,113 @@ class _Strip:
         peak = self.copy - median_of_neighbours(self.copy)
         far = (size > 4.5 * self._scale(size) + 3) & (peak * np.sign(lonely) > 0.5 * size)
         self.clean = np.where(far, self.reference + around, self.copy)
-        hit, lonely, copy, reference = (self.blocks(a) for a in (far, lonely, self.copy, self.reference))
+        hit, lonely, copy, reference = *(self.blocks(a) for a in (far, lonely, self.copy)), self.of_reference.pixels
         size = np.abs(lonely)
         black, white = copy <= 0, copy >= 255
         counted = [hit, hit & black, hit & white, hit & (lonely > 0), black, white, reference <= 0, reference >= 255]
         yield "impulse count", _counts(counted)
         square = lonely * lonely
-        yield (
-            "lonely",
-            np.stack(
-                [
-                    square.sum(1),
-                    (square * hit).sum(1),
-                    (size * hit).sum(1),
-                    size.sum(1),
-                    (square * square).sum(1) / 1e4,
-                ],
-                1,
-            ),
-        )
+        sums = [_sum(square), _sum(square, hit), _sum(size, hit), _sum(size), _sum(square, square) / 1e4]
+        yield "lonely", np.stack(sums, 1)
         yield "lonely above", _counts([size > bound for bound in LONELY_BOUNDS])
 
     def _scale(self, size: np.ndarray) -> np.ndarray:
         """Typical size of the lonely part around each pixel: 1.48 times the median of its block, smoothed."""
         rows, cols = size.shape[0] // BLOCK, size.shape[1] // BLOCK
-        inner = size[: rows * BLOCK].reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, -1)
-        middle = 1.4826 * np.partition(inner[..., ::2], 16, axis=-1)[..., 16] + 0.4
+        middle = 1.4826 * np.partition(block_pixels(size)[:, ::2], 16, axis=-1)[:, 16].reshape(rows, cols) + 0.4
         middle = ndimage.uniform_filter(middle, 3, mode="nearest")
-        grown = np.repeat(np.repeat(middle, BLOCK, 0), BLOCK, 1)
-        return np.pad(grown, [(0, size.shape[0] - grown.shape[0]), (0, 0)], mode="edge")
+        return np.repeat(np.repeat(middle, BLOCK, 0), BLOCK, 1)
 
     def errors(self) -> Iterator[tuple[str, np.ndarray]]:
         error = self.blocks(self.error)
-        size = np.abs(error)
-        yield "error", np.stack([error.sum(1), (error * error).sum(1), size.sum(1), (error**4).sum(1) / 1e4], 1)
+        size, square = np.abs(error), error * error
+        yield "error", np.stack([_sum(error), _sum(square), _sum(size), _sum(square, square) / 1e4], 1)
         yield "error within", _counts([size <= bound for bound in ERROR_BOUNDS])
 
     def regressions(self) -> Iterator[tuple[str, np.ndarray]]:
         """Inner products of the functions of a pixel where nothing is clipped, and of those of a block."""
-        grey = (self.reference - 128) / 64
-        error = self.clean - self.reference
-        usable = ((self.clean > 0.5) & (self.clean < 254.5)).astype(np.float32)
-        functions: list[np.ndarray] = [np.ones_like(grey), grey, grey**2, grey**3]
-        functions += [
-            ndimage.gaussian_filter(self.reference, s, mode="nearest", truncate=3.5) - self.reference
-            for s in BLUR_SIGMAS
-        ]
-        functions += [code_jpeg(self.levels, f * STANDARD_TABLE) - self.reference for f in JPEG_FACTORS]
-        stack = np.stack([self.blocks(f * usable) for f in (*functions, error)], axis=1)
-        products = np.matmul(stack, stack.swapaxes(1, 2))
-        upper = np.triu_indices(len(FUNCTIONS))
-        yield "product", products[:, upper[0], upper[1]]
-        mean = self.blocks(grey).mean(1)
-        shift = self.blocks(error).mean(1)
-        powers = np.stack([np.ones_like(mean), mean, mean**2, mean**3, shift], 1)
-        weight = (self.blocks(usable).min(1) > 0)[:, None]
-        yield (
-            "mean product",
-            np.stack(
-                [powers[:, i] * powers[:, j] * weight[:, 0] for i, j in combinations_with_replacement(range(5), 2)], 1
-            ),
+        clean, own = self.blocks(self.clean), self.of_reference
+        usable = (clean > 0.5) & (clean < 254.5)
+        error = clean - own.pixels
+        usable_error = error * usable
+        products = np.empty((len(error), _UPPER[0].size), np.float32)
+        products[:, _OF_REFERENCE] = own.products
+        products[:, ~_OF_REFERENCE] = np.concatenate(
+            [np.matmul(own.functions, usable_error[..., None])[..., 0], _sum(usable_error, usable_error)[:, None]], 1
         )
+        whole = usable.min(axis=1)
+        clipped = np.flatnonzero(~whole)
+        part = own.functions[clipped] * usable[clipped, None]
+        of_part = np.matmul(part, part.swapaxes(1, 2))[:, _UPPER_OF_REFERENCE[0], _UPPER_OF_REFERENCE[1]]
+        products[np.ix_(clipped, np.flatnonzero(_OF_REFERENCE))] = of_part
+        yield "product", products
+        mean = _sum(own.functions[:, 1]) / BLOCK**2
+        powers = np.stack([np.ones_like(mean), mean, mean**2, mean**3, _sum(error) / BLOCK**2], 1) * whole[:, None]
+        yield "mean product", powers[:, _MEAN_PAIRS[0]] * powers[:, _MEAN_PAIRS[1]]
 
     def textures(self) -> Iterator[tuple[str, np.ndarray]]:
         """The error inside blocks, apart for blocks of the reference from smooth to rough."""
-        error = self.blocks(self.clean - self.reference)
-        error = error - error.mean(1, keepdims=True)
-        raw = self.blocks(self.error)
-        texture = self.blocks(self.reference).std(1)
-        kind = np.digitize(texture, TEXTURE_BOUNDS)
+        error = self.blocks(self.clean) - self.of_reference.pixels
+        error -= _sum(error)[:, None] / BLOCK**2
         square = error * error
-        power = square.mean(1)
+        power = _sum(square) / BLOCK**2
         grid = error.reshape(-1, BLOCK, BLOCK)
-        across = (grid[:, :, 1:] * grid[:, :, :-1]).mean((1, 2))
-        down = (grid[:, 1:] * grid[:, :-1]).mean((1, 2))
-        across2 = (grid[:, :, 2:] * grid[:, :, :-2]).mean((1, 2))
-        down2 = (grid[:, 2:] * grid[:, :-2]).mean((1, 2))
-        peak = np.abs(raw).max(1)
-        tails = (square * square).mean(1) / (power + 0.1) ** 2
+        alike = [_sum(grid[..., :-lag], grid[..., lag:]) / (BLOCK * (BLOCK - lag)) for lag in (1, 2)]
+        alike_below = [_sum(grid[:, :-lag], grid[:, lag:]) / (BLOCK * (BLOCK - lag)) for lag in (1, 2)]
+        peak = np.abs(self.blocks(self.error)).max(1)
+        tails = _sum(square, square) / BLOCK**2 / (power + 0.1) ** 2
         columns = [np.ones_like(power), power, np.log(power + 0.1), np.log(tails + 0.1), np.log(peak + 0.5)]
-        values = np.stack([*columns, across, down, across2, down2, peak < 0.5], 1)
+        columns += [alike[0], alike_below[0], alike[1], alike_below[1], peak < 0.5]
+        values = np.zeros((len(error), len(TEXTURE_BOUNDS) + 1, len(columns)), np.float32)
+        values[np.arange(len(error)), self.of_reference.texture] = np.stack(columns, 1)
         for i in range(len(TEXTURE_BOUNDS) + 1):
-            yield f"texture {i}", values * (kind == i)[:, None]
+            yield f"texture {i}", values[:, i]
 
     def coefficients(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Powers and products of cosine coefficients by frequency, direction and size, zeros, and combs."""
-        own, copy = self.blocks(self.reference) @ _DCT, self.blocks(self.clean) @ _DCT
-        parts = (own * own, own * copy, copy * copy)
-        for band in range(N_BANDS):
-            for direction in range(3):
-                chosen = (band == _BAND) & (direction == _DIRECTION)
-                yield f"band {band} {direction}", np.stack([a[:, chosen].sum(1) for a in parts], 1)
-        size = np.abs(own)
-        level = np.digitize(size, AMPLITUDE_BOUNDS)
+        """Powers and products of cosine coefficients by frequency, direction and size, and zeros."""
+        own, copy = self.of_reference.coefficients, self.blocks(self.clean) @ DCT
+        both, power = own * copy, copy * copy
+        directed = self.of_reference.band_power, both @ DIRECTED_BANDS, power @ DIRECTED_BANDS
+        for i in range(3 * N_BANDS):
+            yield f"band {i // 3} {i % 3}", np.stack([part[:, i] for part in directed], 1)
         small = np.abs(copy) < 1
-        for band in range(N_BANDS):
-            chosen = band == _BAND
-            for amplitude in range(len(AMPLITUDE_BOUNDS) + 1):
-                here = level[:, chosen] == amplitude
-                sums = [(a[:, chosen] * here).sum(1) for a in parts] + [here.sum(1), (small[:, chosen] & here).sum(1)]
-                yield f"amplitude {band} {amplitude}", np.stack(sums, 1).astype(np.float32)
-        shifted = self._off_grid() @ _DCT
-        for name, values in (("zeros", copy), ("zeros off grid", shifted)):
-            tiny = np.abs(values) < 1
-            yield name, np.stack([tiny[:, band == _BAND].sum(1) for band in range(N_BANDS)], 1).astype(np.float32)
-        for number in COMB_COEFFICIENTS:
-            value = copy[:, number, None]
-            here = np.abs(value) > 0.6 * COMB_STEPS
-            yield f"comb {number}", (np.cos(2 * np.pi * value / COMB_STEPS) * here).astype(np.float32)
-            yield f"comb count {number}", here.astype(np.float32)
+        classes = self.of_reference.amplitudes
+        both, power, zeros = (sums_by_class(classes, values) for values in (both, power, small))
+        by_class = np.stack([self.of_reference.amplitude_power, both, power, self.of_reference.amplitude_count, zeros])
+        for i in range(N_BANDS * N_AMPLITUDES):
+            yield f"amplitude {i // N_AMPLITUDES} {i % N_AMPLITUDES}", by_class[..., i].T
+        yield "zeros", small @ BANDS
+        yield "zeros off grid", (np.abs(self._off_grid() @ DCT) < 1) @ BANDS
+        self.comb_coefficients = copy[:, COMB_COEFFICIENTS]
 
     def _off_grid(self) -> np.ndarray:
         """Blocks of a grid that lies half a block further down and to the right."""
         half = BLOCK // 2
         return self.blocks(np.pad(self.clean[half:, half:], [(0, half), (0, half)], mode="symmetric"))
 
+    def combs(self) -> Iterator[tuple[str, np.ndarray]]:
+        """How near coefficients are to multiples of a step, of those that are large enough to tell."""
+        for number, values in zip(COMB_COEFFICIENTS, self.comb_coefficients.T):
+            here = np.abs(values)[:, None] > 0.6 * COMB_STEPS
+            turns = values[:, None] / COMB_STEPS
+            turns -= np.rint(turns)
+            yield f"comb {number}", np.cos((2 * np.pi * turns).astype(np.float32)) * here
+            yield f"comb count {number}", here
+
     def steps(self) -> Iterator[tuple[str, np.ndarray]]:
         """Squared steps between neighbours, across the grid's lines and elsewhere."""
-        for name, values in (
-            ("copy", self.clean),
-            ("reference", self.reference),
-            ("error", self.clean - self.reference),
-        ):
-            across = np.diff(values, axis=1, append=values[:, -1:]) ** 2
-            down = np.diff(values, axis=0, append=values[-1:]) ** 2
-            across, down = (self.blocks(a).reshape(-1, BLOCK, BLOCK) for a in (across, down))
-            yield (
-                f"steps {name}",
-                np.stack(
-                    [across[:, :, 7].sum(1), across[:, :, :7].sum((1, 2)), down[:, 7].sum(1), down[:, :7].sum((1, 2))],
-                    1,
-                ),
-            )
+        yield "steps copy", squared_steps(self.clean, self.inner)
+        yield "steps reference", self.of_reference.steps
+        yield "steps error", squared_steps(self.clean - self.reference, self.inner)
+
+
+def _sum(values: np.ndarray, factor: np.ndarray | None = None) -> np.ndarray:
+    """Sum of each block, of the product with a factor if one is given."""
+    if factor is None:
+        return values @ _ONES
+    return np.einsum("bi,bi->b" if values.ndim == 2 else "bij,bij->b", values, factor)
 
 
 def _counts(masks: list[np.ndarray]) -> np.ndarray:
-    return np.stack([np.count_nonzero(mask, axis=1) for mask in masks], 1).astype(np.float32)
+    """Number of true entries of each block for several masks (blocks, 64)."""
+    return np.stack([np.bitwise_count(mask.view(np.uint64)).sum(1) for mask in masks], 1)

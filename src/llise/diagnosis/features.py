@@ -12,16 +12,14 @@ import numpy as np
 
 from llise.diagnosis import block_sums
 from llise.diagnosis.block_sums import (
-    AMPLITUDE_BOUNDS,
     COMB_COEFFICIENTS,
     COMB_STEPS,
     ERROR_BOUNDS,
     FUNCTIONS,
     LONELY_BOUNDS,
     MEAN_FUNCTIONS,
-    N_BANDS,
-    TEXTURE_BOUNDS,
 )
+from llise.diagnosis.reference_blocks import N_AMPLITUDES, N_BANDS, TEXTURE_BOUNDS
 
 ROUNDING = 0.1
 """Power of about one rounding to whole grey levels: below it a measurement tells programs apart, not faults."""
@@ -308,7 +306,7 @@ class _Features:
                 out[f"free {key}"] = np.log(np.maximum(copy - both**2 / (own + 0.1), 0) / per + 0.5)
             whole = np.sum([self.group(f"band {band} {d}") for d in range(3)], axis=0).T
             out[f"free band {band}"] = np.log(np.maximum(whole[2] - whole[1] ** 2 / (whole[0] + 0.1), 0) / per + 0.5)
-            for amplitude in range(len(AMPLITUDE_BOUNDS) + 1):
+            for amplitude in range(N_AMPLITUDES):
                 own, both, copy, count, zeros = self.group(f"amplitude {band} {amplitude}").T
                 key = f"amplitude {band} {amplitude}"
                 out[f"gain {key}"] = np.clip((both + 0.5 * per) / (own + 0.5 * per), -1, 3)

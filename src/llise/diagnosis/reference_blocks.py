@@ -1,0 +1,361 @@
+"""What the sums of blocks need of the reference alone: computed once, used for all copies of it.
+
+The filters and the JPEG codings of the reference cost twice as much as everything that is measured of a copy.  The
+values of a block are the same to the last bit whether they are kept, or computed again for any box around the block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy import ndimage
+
+from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
+from llise.kinds.jpeg_tables import COSINES
+
+BLOCK = 8
+"""Side of a block: that of JPEG's grid."""
+
+BLUR_SIGMAS = (0.6, 1.2, 2.4, 4.8, 9.6)
+"""Widths of the Gaussian filters whose effect on the reference is compared with the error of the copy."""
+
+JPEG_FACTORS = (0.3, 0.8, 2.0, 5.0, 12.0)
+"""Multiples of the standard quantiser table with which the reference is coded for the same comparison."""
+
+REFERENCE_FUNCTIONS = (
+    "one", "grey", "grey2", "grey3", *(f"blur{i}" for i in range(5)), *(f"jpeg{i}" for i in range(5)),
+)  # fmt: skip
+"""Functions of a pixel of the reference by which the error of a copy may be explained."""
+
+TEXTURE_BOUNDS = (1.0, 3.0, 8.0, 20.0)
+AMPLITUDE_BOUNDS = (3.0, 10.0, 30.0)
+N_BANDS = 4
+N_AMPLITUDES = len(AMPLITUDE_BOUNDS) + 1
+
+HALO = 40
+"""Pixels around blocks that the widest filter sees."""
+
+MOST_KEPT = 2**14
+"""Blocks of the largest reference for which the results are kept, about 4.5 kB for each of them."""
+
+DCT = COSINES.astype(np.float32)
+_ROW, _COLUMN = np.divmod(np.arange(BLOCK * BLOCK), BLOCK)
+_RADIUS = np.hypot(_ROW, _COLUMN)
+_BAND = np.digitize(_RADIUS, (0.5, 2.1, 3.7, 5.5)) - 1  # -1 is the mean, then four bands of rising frequency
+_DIRECTION = np.where(_ROW > 2 * _COLUMN, 0, np.where(_COLUMN > 2 * _ROW, 1, 2))
+BANDS = np.stack([band == _BAND for band in range(N_BANDS)], axis=1).astype(np.float32)
+"""Which coefficient (64, n_bands) lies in which band of frequencies."""
+
+DIRECTED_BANDS = np.stack(
+    [(band == _BAND) & (direction == _DIRECTION) for band in range(N_BANDS) for direction in range(3)], axis=1
+).astype(np.float32)
+"""Which coefficient (64, 3 * n_bands) lies in which band and direction."""
+
+_UPPER = np.triu_indices(len(REFERENCE_FUNCTIONS))
+_LAST_COLUMN = (_COLUMN == BLOCK - 1).astype(np.float32)
+_LAST_ROW = (_ROW == BLOCK - 1).astype(np.float32)
+_ON_LINES = np.stack([_LAST_COLUMN, 1 - _LAST_COLUMN, _LAST_ROW, 1 - _LAST_ROW], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockValues:
+    """Values of blocks of the reference; every array begins with the axes of the blocks.
+
+    Attributes
+    ----------
+    pixels : ndarray of float32, shape (..., 64)
+        Grey levels.
+    functions : ndarray of float32, shape (..., n_functions, 64)
+        The functions of :data:`REFERENCE_FUNCTIONS`.
+    products : ndarray of float32, shape (..., n_products)
+        Their inner products over the block, upper triangle row by row.
+    texture : ndarray of int8, shape (...)
+        Class of the deviation in the block, see :data:`TEXTURE_BOUNDS`.
+    coefficients : ndarray of float32, shape (..., 64)
+        Cosine coefficients.
+    amplitudes : ndarray of int8, shape (..., 64)
+        Class of each coefficient: band and size; the mean has a class of its own behind all others.
+    amplitude_power, amplitude_count : ndarray of float32, shape (..., n_classes)
+        Sum of squared coefficients of each class, and their number.
+    band_power : ndarray of float32, shape (..., 3 * n_bands)
+        Sum of squared coefficients of each band and direction.
+    steps : ndarray of float32, shape (..., 4)
+        Squared steps between neighbours, see :func:`squared_steps`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.reference_blocks import ReferenceBlocks
+    >>> values = ReferenceBlocks(np.full((16, 24), 9, np.uint8)).values(0, 0, 2, 3)
+    >>> values.pixels.shape, values.texture
+    ((6, 64), array([0, 0, 0, 0, 0, 0], dtype=int8))
+    """
+
+    pixels: np.ndarray
+    functions: np.ndarray
+    products: np.ndarray
+    texture: np.ndarray
+    coefficients: np.ndarray
+    amplitudes: np.ndarray
+    amplitude_power: np.ndarray
+    amplitude_count: np.ndarray
+    band_power: np.ndarray
+    steps: np.ndarray
+
+
+class ReferenceBlocks:
+    """The blocks of one reference.
+
+    Parameters
+    ----------
+    reference : ndarray of uint8, shape (h, w)
+        The reference; its last row and column are repeated where blocks are not full.
+
+    Attributes
+    ----------
+    picture : ndarray of uint8, shape (8 * rows, 8 * cols)
+        The reference in full blocks.
+    shape : tuple of int
+        Rows and columns of blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.reference_blocks import ReferenceBlocks
+    >>> ReferenceBlocks(np.zeros((20, 8), np.uint8)).shape
+    (3, 1)
+    """
+
+    def __init__(self, reference: np.ndarray) -> None:
+        self.picture = full_blocks(reference)
+        self.shape = self.picture.shape[0] // BLOCK, self.picture.shape[1] // BLOCK
+        self._kept: BlockValues | None = None
+
+    def keep(self, chunk_rows: int = 32) -> None:
+        """Compute the values of all blocks and keep them, unless they are too many.
+
+        Parameters
+        ----------
+        chunk_rows : int
+            Rows of blocks that are worked on together.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.diagnosis.reference_blocks import ReferenceBlocks
+        >>> ReferenceBlocks(np.zeros((16, 8), np.uint8)).keep()
+        """
+        rows, cols = self.shape
+        if self._kept is not None or rows * cols > MOST_KEPT:
+            return
+        chunks = [self._compute(top, 0, min(top + chunk_rows, rows), cols) for top in range(0, rows, chunk_rows)]
+        joined = {
+            name: np.concatenate([getattr(chunk, name) for chunk in chunks]).reshape(rows, cols, *shape)
+            for name, shape in ((field.name, getattr(chunks[0], field.name).shape[1:]) for field in fields(BlockValues))
+        }
+        self._kept = BlockValues(**joined)
+
+    def values(self, top: int, left: int, bottom: int, right: int) -> BlockValues:
+        """Return the values of the blocks in a box.
+
+        Parameters
+        ----------
+        top, left, bottom, right : int
+            Bounds in blocks; bottom and right are exclusive.
+
+        Returns
+        -------
+        BlockValues
+            With one axis for the blocks, row by row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.diagnosis.reference_blocks import ReferenceBlocks
+        >>> ReferenceBlocks(np.zeros((16, 24), np.uint8)).values(1, 0, 2, 3).functions.shape
+        (3, 14, 64)
+        """
+        if self._kept is None:
+            return self._compute(top, left, bottom, right)
+        box = {}
+        for field in fields(BlockValues):
+            part = getattr(self._kept, field.name)[top:bottom, left:right]
+            box[field.name] = part.reshape(-1, *part.shape[2:])
+        return BlockValues(**box)
+
+    def _compute(self, top: int, left: int, bottom: int, right: int) -> BlockValues:
+        levels, inner = with_halo(self.picture, (top, left, bottom, right), HALO)
+        reference = levels.astype(np.float32)
+        grey = (reference - 128) / 64
+        blurred = (ndimage.gaussian_filter(reference, s, mode="nearest", truncate=3.5) for s in BLUR_SIGMAS)
+        coded = (code_jpeg(levels, factor * STANDARD_TABLE) for factor in JPEG_FACTORS)
+        pixels = block_pixels(reference[inner])
+        functions = np.empty((len(pixels), len(REFERENCE_FUNCTIONS), BLOCK * BLOCK), np.float32)
+        for i, values in enumerate((np.ones_like(grey), grey, grey**2, grey**3)):
+            functions[:, i] = block_pixels(values[inner])
+        for i, changed in enumerate((*blurred, *coded), 4):
+            functions[:, i] = block_pixels(changed[inner]) - pixels
+        products = np.matmul(functions, functions.swapaxes(1, 2))[:, _UPPER[0], _UPPER[1]]
+        coefficients = _times(pixels, DCT)
+        size = np.digitize(np.abs(coefficients), AMPLITUDE_BOUNDS)
+        amplitudes = np.where(_BAND < 0, N_BANDS * N_AMPLITUDES, _BAND * N_AMPLITUDES + size).astype(np.int8)
+        power = coefficients * coefficients
+        return BlockValues(
+            pixels=pixels,
+            functions=functions,
+            products=products,
+            texture=np.digitize(pixels.std(axis=1), TEXTURE_BOUNDS).astype(np.int8),
+            coefficients=coefficients,
+            amplitudes=amplitudes,
+            amplitude_power=sums_by_class(amplitudes, power),
+            amplitude_count=sums_by_class(amplitudes, np.ones_like(power)),
+            band_power=_times(power, DIRECTED_BANDS),
+            steps=squared_steps(reference, inner),
+        )
+
+
+def _times(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Each row times a matrix, one by one: in one product, the rounding of a row would depend on how many there are."""
+    return np.matmul(rows[:, None], matrix)[:, 0]
+
+
+def full_blocks(picture: np.ndarray) -> np.ndarray:
+    """Return a picture whose last row and column are repeated so that all blocks are full.
+
+    Parameters
+    ----------
+    picture : ndarray, shape (h, w)
+        A picture.
+
+    Returns
+    -------
+    ndarray, shape (8 * rows, 8 * cols)
+        The picture in full blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.reference_blocks import full_blocks
+    >>> full_blocks(np.zeros((20, 8))).shape
+    (24, 8)
+    """
+    height, width = picture.shape
+    if height % BLOCK == width % BLOCK == 0:
+        return picture
+    return np.pad(picture, [(0, -height % BLOCK), (0, -width % BLOCK)], mode="edge")
+
+
+def with_halo(picture: np.ndarray, box: tuple[int, int, int, int], halo: int) -> tuple[np.ndarray, tuple[slice, slice]]:
+    """Cut a box of blocks out of a picture together with pixels around it.
+
+    Parameters
+    ----------
+    picture : ndarray, shape (8 * rows, 8 * cols)
+        A picture in full blocks.
+    box : tuple of int
+        Top, left, bottom and right in blocks.
+    halo : int
+        Pixels around the box, fewer where the picture ends.
+
+    Returns
+    -------
+    part : ndarray
+        The box and its surroundings.
+    inner : tuple of slice
+        Where in the part the box lies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.reference_blocks import with_halo
+    >>> part, inner = with_halo(np.zeros((64, 64)), (0, 3, 2, 5), 4)
+    >>> part.shape, inner
+    ((20, 24), (slice(0, 16, None), slice(4, 20, None)))
+    """
+    top, left, bottom, right = (BLOCK * side for side in box)
+    north, west = max(top - halo, 0), max(left - halo, 0)
+    inner = slice(top - north, bottom - north), slice(left - west, right - west)
+    return picture[north : bottom + halo, west : right + halo], inner
+
+
+def block_pixels(values: np.ndarray) -> np.ndarray:
+    """Return rows of the 64 pixels of each block.
+
+    Parameters
+    ----------
+    values : ndarray, shape (8 * rows, 8 * cols)
+        A picture in full blocks.
+
+    Returns
+    -------
+    ndarray, shape (rows * cols, 64)
+        Pixels of each block, row by row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.reference_blocks import block_pixels
+    >>> block_pixels(np.arange(128).reshape(8, 16))[1, :8]
+    array([ 8,  9, 10, 11, 12, 13, 14, 15])
+    """
+    rows, cols = values.shape[0] // BLOCK, values.shape[1] // BLOCK
+    return values.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows * cols, BLOCK * BLOCK)
+
+
+def sums_by_class(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return sums of the values of coefficients by their class in each block.
+
+    Parameters
+    ----------
+    classes : ndarray of int8, shape (blocks, 64)
+        Class of each coefficient, as in :class:`BlockValues`.
+    values : ndarray, shape (blocks, 64)
+        Values to add.
+
+    Returns
+    -------
+    ndarray of float32, shape (blocks, n_classes)
+        Sums in each block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.reference_blocks import sums_by_class
+    >>> sums_by_class(np.full((1, 64), 3, np.int8), np.ones((1, 64)))[0, 2:5]
+    array([ 0., 64.,  0.], dtype=float32)
+    """
+    count = N_BANDS * N_AMPLITUDES + 1
+    places = count * np.arange(len(classes))[:, None] + classes
+    sums = np.bincount(places.ravel(), values.ravel(), count * len(classes))
+    return sums.reshape(len(classes), count).astype(np.float32)
+
+
+def squared_steps(values: np.ndarray, inner: tuple[slice, slice]) -> np.ndarray:
+    """Return sums of squared steps between neighbouring pixels of each block.
+
+    Parameters
+    ----------
+    values : ndarray, shape (h, w)
+        Blocks with pixels around them; there is no step beyond the last row and column.
+    inner : tuple of slice
+        Where the blocks lie.
+
+    Returns
+    -------
+    ndarray of float32, shape (blocks, 4)
+        Steps to the right across the line between two blocks, to the right inside the block, and both downwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.reference_blocks import squared_steps
+    >>> picture = np.repeat(np.float32([[0, 2]]), 8, axis=1).repeat(8, axis=0)
+    >>> squared_steps(picture, (slice(0, 8), slice(0, 16)))[0]
+    array([32.,  0.,  0.,  0.], dtype=float32)
+    """
+    across, down = np.zeros_like(values), np.zeros_like(values)
+    np.subtract(values[:, 1:], values[:, :-1], out=across[:, :-1])
+    np.subtract(values[1:], values[:-1], out=down[:-1])
+    right, below = (block_pixels(step[inner]) for step in (across, down))
+    return np.concatenate([(right * right) @ _ON_LINES[:, :2], (below * below) @ _ON_LINES[:, 2:]], axis=1)
