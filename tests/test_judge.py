@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
-from llise import datasets
-from llise.diagnosis import network, pictures, train
+from llise import datasets, distortions
+from llise.diagnosis import block_sums, network, pictures, train
 from llise.diagnosis.copies import SETS, draw_scene
-from llise.diagnosis.features import feature_names
+from llise.diagnosis.features import feature_names, features
 from llise.diagnosis.judge import FILE, Judge, JudgeError, shipped_judge
-from llise.diagnosis.samples import draw_samples
+from llise.diagnosis.samples import draw_samples, greys
 from llise.labels import KINDS
 
 # Networks
@@ -216,6 +216,18 @@ def test_the_shipped_judge_is_small_and_says_what_it_was_trained_on():
     assert set(training) >= {"pictures", "scenes", "epochs", "seed"}
     assert set(training["pictures"]) <= set(pictures.NAMES) and training["scenes"] >= 1000
     assert all(np.isfinite(values).all() for values in shipped_judge().arrays().values())
+
+
+def test_regions_of_an_area_are_judged_by_their_features_and_those_of_the_area():
+    image = datasets.reference()[100:164, 100:228]
+    copy = np.hstack([distortions.apply(image[:, :64], "blur", 60), distortions.apply(image[:, 64:], "contrast", 60)])
+    sums = block_sums.measure(image, copy).astype(float)
+    regions, area = sums.sum(axis=0), sums.sum(axis=(0, 1))
+    own, around = features(regions, greys(image)), features(area[None], greys(image)).repeat(len(regions), axis=0)
+    judge = shipped_judge()
+    expected = judge.probabilities(np.concatenate([own, around], axis=1))
+    assert_allclose(judge(regions, area, greys(image)), expected, atol=1e-5)
+    assert np.ptp(expected, axis=0).max() > 0.1
 
 
 def test_the_shipped_judge_names_random_scenes():

@@ -8,7 +8,7 @@ from faulty import blocks_of, check_measured, distorted, judge, overlap
 from numpy.testing import assert_array_equal
 
 from llise import datasets
-from llise.diagnosis import Diagnoser, pictures
+from llise.diagnosis import Diagnoser, block_sums, parts, pictures
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.faults import Finding, Part, assemble, extend
 from llise.diagnosis.regions import connected_areas
@@ -159,6 +159,32 @@ def test_flat_blocks_inside_a_region_belong_to_it():
     changed = truth & ~boxes_of((20, 20), (8, 8, 10, 10))
     (area,) = connected_areas(changed)
     assert_array_equal(area, truth)
+
+
+@pytest.mark.parametrize("patch", [(slice(0, 0), slice(0, 0)), (slice(40, 120), slice(64, 152))])
+def test_overlapping_tiles_are_judged_only_where_those_side_by_side_are_not_sure(monkeypatch, patch):
+    """A judge that reads the share of the stronger error divides the area as if it had seen all tiles."""
+    image = np.clip(datasets.reference()[100:292, 100:292], 0, 200)
+    copy = image + np.uint8(4)
+    copy[patch] += 26
+    error = block_sums.names().index("error 0")
+    judged = []
+
+    def judge(sums, context):
+        judged.append(len(sums))
+        stronger = (sums[:, error] / sums[:, 0] - 4) / 26
+        return np.pad(np.stack([1 - stronger, stronger], axis=1), [(0, 0), (0, len(SETS) - 2)])
+
+    everywhere = np.ones((24, 24), bool)
+    found = parts.split(image, copy, everywhere, judge)
+    n_judged = sum(judged)
+    judged.clear()
+    monkeypatch.setattr(parts, "SURE_TILE", 1.1)
+    expected = parts.split(image, copy, everywhere, judge)
+    assert len(found) == len(expected) == (2 if copy[patch].size else 1)
+    for (mask, _), (other, _) in zip(found, expected):
+        assert_array_equal(mask, other)
+    assert n_judged < sum(judged)
 
 
 def test_every_changed_block_lies_in_one_area():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.estimate_errors import EstimateErrors
@@ -15,6 +16,7 @@ from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place
 from llise.diagnosis.judge import Judge, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
 from llise.diagnosis.parts import split
+from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
 from llise.diagnosis.samples import greys
@@ -74,6 +76,7 @@ class Diagnoser:
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.manifold: ReferenceManifold | None = None
+        self._blocks = ReferenceBlocks(self.reference)
         self._greys = greys(self.reference)
         self._texture = by_block(self.reference).std(axis=-1, dtype=np.float32)
         self._errors = EstimateErrors.from_arrays(self.judge.errors) if self.judge.errors else None
@@ -144,7 +147,7 @@ class Diagnoser:
         """
         for image in images:
             # The products are small: threads of BLAS would spend more time waiting for one another than they save.
-            with threadpool_limits(1, user_api="blas"):
+            with _threadpools().limit(limits=1, user_api="blas"):
                 diagnosis = self._diagnose(image)
             yield diagnosis
 
@@ -184,7 +187,7 @@ class Diagnoser:
         parts = [
             Part(number, mask, self._verified(image, mask, probabilities))
             for number, area in enumerate(connected_areas(measures.changed))
-            for mask, probabilities in split(self.reference, image, area, judge)
+            for mask, probabilities in split(self._blocks, image, area, judge)
         ]
         findings = assemble(parts, measures.block_mse)
         for finding in findings:
@@ -265,6 +268,12 @@ class Diagnoser:
             raise ValueError(f"training images of shape {arrays['training_images'].shape[1:]}, reference of another")
         model.manifold = ReferenceManifold.from_state(arrays, settings)
         return model
+
+
+@cache
+def _threadpools() -> ThreadpoolController:
+    """The libraries with threads of their own; to look for them takes milliseconds."""
+    return ThreadpoolController()
 
 
 STATE = 2

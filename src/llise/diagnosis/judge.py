@@ -101,8 +101,13 @@ class Judge:
         >>> shipped_judge()(sums[None], sums, (127.5, 73.9, 127.5)).shape
         (1, 21)
         """
-        own, around = features(sums, greys), features(context[None], greys)
-        return self.probabilities(np.concatenate([own, np.broadcast_to(around, own.shape)], axis=1))
+        values = features(np.concatenate([sums, context[None]]), greys)
+        n = values.shape[1]
+        own = standardised(values[:-1], self.mean[:n], self.scale[:n])
+        around = standardised(values[-1], self.mean[n:], self.scale[n:])
+        # All regions lie in the same area, so that its features only add to the offset of the first layer.
+        networks = [[first[:n], offset + around @ first[n:], *others] for first, offset, *others in self.networks]
+        return self._mean_answer(networks, own)
 
     def probabilities(self, inputs: np.ndarray) -> np.ndarray:
         """Return the probabilities of all sets of kinds.
@@ -124,8 +129,10 @@ class Judge:
         >>> judge.probabilities(judge.mean[None]).shape
         (1, 21)
         """
-        x = standardised(inputs, self.mean, self.scale)
-        answers = [network.softmax(network.logits(weights, x) / self.temperature) for weights in self.networks]
+        return self._mean_answer(self.networks, standardised(inputs, self.mean, self.scale))
+
+    def _mean_answer(self, networks: list[network.Weights], x: np.ndarray) -> np.ndarray:
+        answers = [network.softmax(network.logits(weights, x) / self.temperature) for weights in networks]
         return np.mean(answers, axis=0)
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -1,7 +1,8 @@
 """Which parts of an area have which kinds: tiles are judged, and neighbours of one judgement become a part.
 
-Tiles are judged in the light of the whole area: the judge sees the features of the tile and those of the area around
-it.  Large areas are divided by cells of several blocks, so that the cost is bounded.
+The judge sees the features of a tile and those of the whole area around it.  Tiles that lie side by side are judged
+first; tiles that overlap them are judged only where these are not sure to be like the whole.  Large areas are divided
+by cells of several blocks, so that the cost is bounded.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy import ndimage
 from llise.diagnosis.block_sums import box_of, measure
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.features import curve_misfit
+from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import ALL_AROUND
 from llise.labels import KINDS
 
@@ -39,19 +41,24 @@ MEMBERS = np.array([[kind in kinds for kind in KINDS] for kinds in SETS], np.flo
 MOST_TILES = 1600
 """Most tiles of one size that are judged in an area; larger areas are sampled more coarsely."""
 
+SURE_TILE = 0.9
+"""Probability of the kinds of the whole area from which a tile needs no second look."""
+
 POINT_KINDS = frozenset(("contrast", "luminance"))
 """Kinds that change each grey value by itself."""
 
 
 def split(
-    reference: np.ndarray, copy: np.ndarray, area: np.ndarray, judge: Judge
+    reference: np.ndarray | ReferenceBlocks, copy: np.ndarray, area: np.ndarray, judge: Judge
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Divide an area into parts with one set of kinds each.
 
     Parameters
     ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures.
+    reference : ndarray of uint8, shape (h, w), or ReferenceBlocks
+        The reference; :class:`ReferenceBlocks` make further copies of it cheaper.
+    copy : ndarray of uint8, shape (h, w)
+        The copy.
     area : ndarray of bool, shape (rows, cols)
         Blocks of the area.
     judge : Judge
@@ -79,7 +86,9 @@ def split(
 class _Split:
     """The division of one area; masks of cells have the shape of the box around the area."""
 
-    def __init__(self, reference: np.ndarray, copy: np.ndarray, area: np.ndarray, judge: Judge) -> None:
+    def __init__(
+        self, reference: np.ndarray | ReferenceBlocks, copy: np.ndarray, area: np.ndarray, judge: Judge
+    ) -> None:
         self.whole, self.judge = area, judge
         # Blocks on the rim may be faulty only in part; they are not judged where there are enough others.
         core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
@@ -90,13 +99,13 @@ class _Split:
         self.context = self.total(self.area)
 
     def total(self, mask: np.ndarray) -> np.ndarray:
-        return self.sums[mask].sum(axis=0, dtype=np.float64)
+        return np.sum([row[chosen].sum(axis=0, dtype=np.float64) for row, chosen in zip(self.sums, mask)], axis=0)
 
     def name(self, mask: np.ndarray) -> np.ndarray:
         return self.judge(self.total(mask)[None], self.context)[0]
 
     def parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        whole = self.name(self.area)
+        whole = self.judge(self.context[None], self.context)[0]
         labels = self._divide(int(whole.argmax())) if self.area.sum() >= 3 * LEAST_PART else None
         if labels is None:
             return [(self.whole, whole)]
@@ -116,7 +125,7 @@ class _Split:
         """Codes of the parts (rows, cols), or None where the area is of one kind."""
         size = int(self.area.sum())
         side = int(np.clip(round(np.sqrt(size) / 4), 2, 6))
-        evidence = self._evidence(side)
+        evidence = self._evidence(side, main)
         counts = np.bincount(evidence.argmax(axis=-1)[self.area], minlength=len(SETS))
         least = max(LEAST_PART, 0.015 * size)
         candidates = [int(code) for code in np.argsort(-counts)[:5] if counts[code] >= least]
@@ -134,23 +143,19 @@ class _Split:
         fine = evidence + self._evidence(2 if side > 2 else 1)
         return self._label(fine, candidates, least)
 
-    def _evidence(self, side: int) -> np.ndarray:
-        """Mean log probability (rows, cols, n_sets) of the tiles that cover each block."""
-        rows, cols = self.area.shape
-        side = min(side, rows, cols)
-        stride = min(max(1, side // 3, int(np.sqrt(self.area.sum() / MOST_TILES))), side)
-        tops, lefts = (np.unique([*range(0, n - side, stride), n - side]) for n in (rows, cols))
-        blocks = np.pad(self.sums.cumsum(0, dtype=np.float64).cumsum(1), [(1, 0), (1, 0), (0, 0)])
-        below, right = tops + side, lefts + side
-        tiles = blocks[below][:, right] - blocks[tops][:, right] - blocks[below][:, lefts] + blocks[tops][:, lefts]
-        filled = tiles[..., 0] / 64 >= max(1, 0.25 * (side * self.cell) ** 2)
-        found = np.log(self.judge(tiles[filled], self.context) + 1e-4)
-        total, count = np.zeros((rows, cols, len(SETS))), np.zeros((rows, cols, 1))
-        for (i, j), value in zip(np.argwhere(filled), found):
-            here = slice(tops[i], tops[i] + side), slice(lefts[j], lefts[j] + side)
-            total[here] += value
-            count[here] += 1
-        return total / np.maximum(count, 1)
+    def _evidence(self, side: int, main: int | None = None) -> np.ndarray:
+        """Mean log probability (rows, cols, n_sets) of the tiles that cover each block.
+
+        With the code of the area's kinds, tiles that overlap are judged only where those side by side are not sure.
+        """
+        tiles = _Tiles(self, side)
+        if main is None:
+            tiles.judge(tiles.filled)
+        else:
+            tiles.judge(tiles.filled & tiles.apart)
+            sure = tiles.total[..., main] >= np.log(SURE_TILE) * tiles.count
+            tiles.judge(tiles.filled & tiles.touching(self.area & ~(sure & (tiles.count > 0))))
+        return tiles.total / np.maximum(tiles.count, 1)[..., None]
 
     def _label(self, evidence: np.ndarray, candidates: list[int], least: float) -> np.ndarray:
         """Best candidate of each block after smoothing; islands smaller than ``least`` go to what surrounds them."""
@@ -180,6 +185,63 @@ class _Split:
         left = curve_misfit(np.stack([self.total(mask) for mask in (*masks, self.area)]))
         apart, together = left[:-1].sum(), left[-1]
         return bool(together - apart <= CURVES_DIFFER * (apart / self.area.sum() + 0.1))
+
+
+class _Tiles:
+    """Square tiles over the cells of an area, and what the judged ones say of each cell.
+
+    Masks of tiles have one entry for each pair of ``tops`` and ``lefts``.
+    """
+
+    def __init__(self, split: _Split, side: int) -> None:
+        self.split = split
+        rows, cols = split.area.shape
+        self.side = side = min(side, rows, cols)
+        stride = min(max(1, side // 3, int(np.sqrt(split.area.sum() / MOST_TILES))), side)
+        self.tops, self.lefts = (np.unique([*range(0, n - side, stride), n - side]) for n in (rows, cols))
+        apart = [np.arange(len(starts)) % (side // stride) == 0 for starts in (self.tops, self.lefts)]
+        apart[0][-1] = apart[1][-1] = True
+        self.apart = np.logical_and.outer(*apart)
+        self.filled = self._over(split.sums[..., 0]) / 64 >= max(1, 0.25 * (side * split.cell) ** 2)
+        self.judged = np.zeros_like(self.filled)
+        self.total, self.count = np.zeros((rows, cols, len(SETS))), np.zeros((rows, cols))
+
+    def _over(self, values: np.ndarray) -> np.ndarray:
+        """Sums over all tiles of the values of cells (rows, cols)."""
+        sums = np.pad(values.cumsum(0, dtype=np.float64).cumsum(1), [(1, 0), (1, 0)])
+        below, right = self.tops + self.side, self.lefts + self.side
+        return (
+            sums[np.ix_(below, right)]
+            - sums[np.ix_(self.tops, right)]
+            - (sums[np.ix_(below, self.lefts)] - sums[np.ix_(self.tops, self.lefts)])
+        )
+
+    def touching(self, cells: np.ndarray) -> np.ndarray:
+        """Tiles in which some of these cells lie."""
+        return self._over(cells) > 0.5
+
+    def judge(self, chosen: np.ndarray) -> None:
+        """Judge those of the chosen tiles that were not judged before."""
+        chosen = chosen & ~self.judged
+        if not chosen.any():
+            return
+        self.judged |= chosen
+        answers = np.log(self.split.judge(self._sums(chosen), self.split.context) + 1e-4)
+        for (i, j), answer in zip(np.argwhere(chosen), answers):
+            here = slice(self.tops[i], self.tops[i] + self.side), slice(self.lefts[j], self.lefts[j] + self.side)
+            self.total[here] += answer
+            self.count[here] += 1
+
+    def _sums(self, chosen: np.ndarray) -> np.ndarray:
+        """Sums (n, n_sums) of the chosen tiles, row by row."""
+        parts = []
+        for top, columns in zip(self.tops, chosen):
+            if columns.any():
+                along = self.split.sums[top : top + self.side].sum(axis=0, dtype=np.float64).cumsum(axis=0)
+                along = np.concatenate([np.zeros_like(along[:1]), along])
+                left = self.lefts[columns]
+                parts.append(along[left + self.side] - along[left])
+        return np.concatenate(parts)
 
 
 def _differs(probabilities: np.ndarray, kinds: tuple[str, ...]) -> bool:
