@@ -64,7 +64,8 @@ def diagnose(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")
-    with session(quiet, jobs, scheduler):
+    learned = html is not None if manifold is None else manifold
+    with session(quiet, jobs if learned or model else None, scheduler):
         from llise.images import ImageError, check_reference, read_image
 
         if html:
@@ -76,7 +77,7 @@ def diagnose(
         check_reference(pixels, name=str(reference))
         if model:
             diagnoser = _load(model, pixels, reference)
-        elif manifold or (manifold is None and html):
+        elif learned:
             diagnoser = fitted_diagnoser(pixels, seed, quiet, cached=not no_cache)
         else:
             from llise.diagnosis import Diagnoser
@@ -121,15 +122,15 @@ def judge_files(
     >>> judge_files(diagnoser, "original.png", ["copies"], "table", None, quiet=True)  # doctest: +SKIP
     0
     """
-    from llise.output.page import HtmlReport
-
     files = _expand(paths)
     rows = _rows(form, reference, [name for name, _ in files])
     failures = 0
     with ExitStack() as stack:
-        report = HtmlReport(html, diagnoser, f"Diagnosis against {Path(reference).name}") if html else None
-        if report:
-            stack.enter_context(report)
+        report = None
+        if html:
+            from llise.output.page import HtmlReport
+
+            report = stack.enter_context(HtmlReport(html, diagnoser, f"Diagnosis against {Path(reference).name}"))
         # On a terminal the rows of a table show the progress themselves.
         silent = quiet or (form == "table" and sys.stdout.isatty())
         for name, problem in progress(files, len(files), "diagnosing", silent):

@@ -115,15 +115,15 @@ def check_output(out: Path, *inputs: Path) -> None:
 
 
 @contextmanager
-def session(quiet: bool, jobs: int = 1, scheduler: str | None = None) -> Iterator[None]:
+def session(quiet: bool, jobs: int | None = 1, scheduler: str | None = None) -> Iterator[None]:
     """Run a command's work: warnings as one line each, and joblib with so many cores or on a cluster.
 
     Parameters
     ----------
     quiet : bool
         Show no warnings.
-    jobs : int
-        Number of threads; -1 for one a core.
+    jobs : int or None
+        Number of threads; -1 for one a core; None where the work has only one.
     scheduler : str, optional
         Address of a Dask scheduler.
 
@@ -172,13 +172,13 @@ def one_line_warnings(quiet: bool) -> Iterator[None]:
 
 
 @contextmanager
-def workers(jobs: int, scheduler: str | None = None) -> Iterator[None]:
+def workers(jobs: int | None, scheduler: str | None = None) -> Iterator[None]:
     """Let joblib use so many threads, or the Dask cluster at an address.
 
     Parameters
     ----------
-    jobs : int
-        Number of threads; -1 for one a core.
+    jobs : int or None
+        Number of threads; -1 for one a core. None without a scheduler leaves joblib as it is, and does not import it.
     scheduler : str, optional
         Address of a Dask scheduler.
 
@@ -201,6 +201,9 @@ def workers(jobs: int, scheduler: str | None = None) -> Iterator[None]:
     ...     joblib.effective_n_jobs(None)
     2
     """
+    if jobs is None and not scheduler:
+        yield
+        return
     import joblib
 
     if not scheduler:
