@@ -11,9 +11,9 @@ from skimage.metrics import structural_similarity
 from llise import datasets, distortions
 from llise.diagnosis import block_sums, reference_blocks
 from llise.diagnosis.features import LARGEST, curve_misfit, feature_names, features
+from llise.diagnosis.judge import greys
 from llise.diagnosis.measures import by_block, likeness, measure_copy, ssim_of
 from llise.diagnosis.reference_blocks import ReferenceBlocks
-from llise.diagnosis.samples import greys
 from llise.kinds.jpeg_tables import COSINES
 from llise.labels import KINDS
 
@@ -228,4 +228,4 @@ def test_faults_stay_like_the_reference_and_other_pictures_do_not():
         assert likeness(IMAGE, distortions.apply(IMAGE, kind, 100, random_state=0)) > 0.9
     assert likeness(IMAGE, np.rint(0.1 * IMAGE + 115)) > 0.9
     assert likeness(IMAGE, np.full_like(IMAGE, 9)) == 1
-    assert likeness(IMAGE, 255 - IMAGE) < -0.9
+    assert likeness(IMAGE, 255 - IMAGE) < -0.3

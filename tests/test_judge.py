@@ -14,8 +14,8 @@ from llise import datasets, distortions
 from llise.diagnosis import block_sums, network, pictures, train
 from llise.diagnosis.copies import SETS, draw_scene
 from llise.diagnosis.features import feature_names, features
-from llise.diagnosis.judge import FILE, Judge, JudgeError, shipped_judge
-from llise.diagnosis.samples import draw_samples, greys
+from llise.diagnosis.judge import FILE, Judge, JudgeError, greys, shipped_judge
+from llise.diagnosis.samples import draw_samples
 from llise.labels import KINDS
 
 # Networks

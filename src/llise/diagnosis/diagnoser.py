@@ -13,13 +13,12 @@ from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import FaultEstimate, estimate_fault, region_error
 from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place
-from llise.diagnosis.judge import Judge, shipped_judge
+from llise.diagnosis.judge import Judge, greys, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
 from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
-from llise.diagnosis.samples import greys
 from llise.diagnosis.verification import evidence, likely_sets, weighed
 from llise.images import as_uint8, check_reference, check_same_size
 

@@ -289,6 +289,29 @@ def standardised(inputs: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.
     return np.clip((inputs.astype(np.float32) - mean) / scale, -FURTHEST, FURTHEST)
 
 
+def greys(reference: np.ndarray) -> tuple[float, float, float]:
+    """Return mean, deviation and median of a reference.
+
+    Parameters
+    ----------
+    reference : ndarray, shape (h, w)
+        Grey values.
+
+    Returns
+    -------
+    tuple of float
+        The three numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.judge import greys
+    >>> greys(np.array([[1, 1], [1, 5]]))[::2]
+    (2.0, 1.0)
+    """
+    return float(reference.mean()), float(reference.std()), float(np.median(reference))
+
+
 @cache
 def shipped_judge() -> Judge:
     """Return the judge that comes with the package, read once.

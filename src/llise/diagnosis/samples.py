@@ -9,6 +9,7 @@ import numpy as np
 
 from llise.diagnosis import block_sums, copies, pictures
 from llise.diagnosis.features import features
+from llise.diagnosis.judge import greys
 
 REGIONS = 8
 """Regions that are taken from one scene."""
@@ -70,29 +71,6 @@ class Samples:
         True
         """
         return cls(*(np.concatenate([getattr(part, name.name) for part in samples]) for name in fields(cls)))
-
-
-def greys(reference: np.ndarray) -> tuple[float, float, float]:
-    """Return mean, deviation and median of a reference.
-
-    Parameters
-    ----------
-    reference : ndarray, shape (h, w)
-        Grey values.
-
-    Returns
-    -------
-    tuple of float
-        The three numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.samples import greys
-    >>> greys(np.array([[1, 1], [1, 5]]))[::2]
-    (2.0, 1.0)
-    """
-    return float(reference.mean()), float(reference.std()), float(np.median(reference))
 
 
 def draw_samples(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Samples:

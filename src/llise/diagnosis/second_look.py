@@ -8,8 +8,8 @@ import numpy as np
 
 from llise.diagnosis import block_sums, pictures
 from llise.diagnosis.copies import draw_scene
-from llise.diagnosis.judge import Judge
-from llise.diagnosis.samples import LEAST_ERROR, greys
+from llise.diagnosis.judge import Judge, greys
+from llise.diagnosis.samples import LEAST_ERROR
 from llise.diagnosis.verification import evidence, likely_sets
 
 

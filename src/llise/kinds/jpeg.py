@@ -7,15 +7,15 @@ from typing import Any, Unpack
 
 import numpy as np
 from PIL import Image
-from scipy import fft
 
 from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
 from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
 from llise.kinds.jpeg_quality import CoefficientPairs
-from llise.kinds.jpeg_tables import STANDARD_TABLE, quality_of, quality_table
+from llise.kinds.jpeg_tables import COSINES, STANDARD_TABLE, quality_of, quality_table
 
 _SIDE = len(STANDARD_TABLE)
+_COSINES = COSINES.astype(np.float32)
 _FREQUENCY = np.add.outer(np.arange(_SIDE), np.arange(_SIDE))
 _QUALITIES = 2, 95
 
@@ -119,10 +119,10 @@ def code_jpeg(image: np.ndarray, table: np.ndarray, rounding: float = 0.5) -> np
         return _decoded(Image.fromarray(image), qtables=[steps.ravel().tolist()])
     rows, cols = image.shape
     padded = np.pad(image, [(0, -n % _SIDE) for n in image.shape], mode="edge").astype(np.float32) - 128
-    blocks = padded.reshape(padded.shape[0] // _SIDE, _SIDE, -1, _SIDE)
-    numbers = fft.dctn(blocks, axes=(1, 3), norm="ortho") / steps[:, None, :]
-    numbers = np.sign(numbers) * np.floor(np.abs(numbers) + np.float32(rounding))
-    decoded = fft.idctn(numbers * steps[:, None, :], axes=(1, 3), norm="ortho").reshape(padded.shape)
+    blocks = padded.reshape(padded.shape[0] // _SIDE, _SIDE, -1, _SIDE).swapaxes(1, 2)
+    numbers = blocks.reshape(-1, _SIDE * _SIDE) @ _COSINES / steps.ravel()
+    numbers = np.sign(numbers) * np.floor(np.abs(numbers) + rounding) * steps.ravel()
+    decoded = (numbers.astype(np.float32) @ _COSINES.T).reshape(blocks.shape).swapaxes(1, 2).reshape(padded.shape)
     return quantise(decoded[:rows, :cols] + 128)
 
 
