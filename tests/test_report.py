@@ -69,11 +69,15 @@ def test_hostile_names_stay_text(page):
     assert block(page, "results")["images"][0]["file"] == HOSTILE
 
 
-@pytest.mark.parametrize("text", ["</script>", "<!--", "]]>", "a&b", "\u2028\udcff", '"\\'])
+@pytest.mark.parametrize("text", ["</script>", "<!--", "]]>", "a&b", "\u2028\x7f\U0001f600", '"\\'])
 def test_json_in_a_script_element_reads_back(text):
     written = script_json({"name": text})
     assert not set("<>&") & set(written)
     assert json.loads(written) == {"name": text}
+
+
+def test_json_shows_what_is_no_unicode_as_an_escape():
+    assert json.loads(script_json("caf\udce9 \\udce9 \U0001f600")) == "caf\\udce9 \\udce9 \U0001f600"
 
 
 def test_json_never_holds_nan():

@@ -1,32 +1,40 @@
 """The program ``llise``, also as ``python -m llise``."""
 
-import contextlib
 import os
 import sys
-import threading
 
 
 def main() -> None:
     """Run the command line; an interrupt (Ctrl-C) during the imports is reported like a later one."""
     try:
+        from llise.cli import signals, streams
+
+        streams.guard()
+        signals.install()
         from llise.cli.main import main as run
+
+        status = run()
+        signals.ignore()
     except KeyboardInterrupt:
-        print("llise: error: interrupted", file=sys.stderr)
-        sys.exit(130)
-    try:
-        run()
-    except SystemExit as end:
-        if end.code and threading.active_count() > 1:
-            _leave(end.code)
-        raise
+        status = _interrupted()
+    _leave(status)
 
 
-def _leave(code: int | str) -> None:
-    """End the process at once: a normal exit would stop threads inside C++ code, which aborts the process."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):
+def _interrupted() -> int:
+    """The status of an interrupt that came outside the command itself."""
+    print("llise: error: interrupted", file=sys.stderr, flush=True)
+    return getattr(sys.modules.get("llise.cli.signals"), "status", lambda: 130)()
+
+
+def _leave(status: int) -> None:
+    """End the process; at once if threads still run, because stopping them inside C++ code aborts the process."""
+    from threading import active_count
+
+    if status and active_count() > 1:
+        for stream in (sys.stdout, sys.stderr):
             stream.flush()
-    os._exit(code if isinstance(code, int) else 1)
+        os._exit(status)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,19 @@ import click
 
 from llise.cli.diagnose import judge_files
 from llise.cli.fit import fitted_diagnoser
-from llise.cli.options import FILE, examples, jobs_option, quiet_option, seed_option
-from llise.cli.running import note, session
+from llise.cli.options import examples, jobs_option, quiet_option, seed_option
+from llise.cli.places import OutputFolder
+from llise.cli.running import note, say, session
 
 FOLDER = "llise-report"
+FILES = ("report.html", "images/*")
+"""What the command writes in the folder."""
 
 
 @click.command(epilog=examples("llise demo", "llise demo --out /tmp/demo"))
-@click.option("--out", type=FILE, default=FOLDER, show_default=True, help="Folder for the images and the report.")
+@click.option(
+    "--out", type=OutputFolder(*FILES), default=FOLDER, show_default=True, help="Folder for the images and the report."
+)
 @jobs_option
 @seed_option
 @quiet_option
@@ -43,5 +48,6 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
         diagnoser = fitted_diagnoser(copies.reference, seed, quiet)
         reference = out / "images" / manifest["reference"]
         status = judge_files(diagnoser, str(reference), names, "table", out / "report.html", quiet)
-    click.echo(f"\nReport: {out / 'report.html'}")
+    say("")
+    say(f"Report: {out / 'report.html'}")
     return status

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from llise.cli import streams
 from llise.cli.fit import fitted_diagnoser
 from llise.cli.options import (
     FILE,
+    OUTPUT,
     examples,
     jobs_option,
     quiet_option,
     scheduler_option,
     seed_option,
 )
-from llise.cli.running import check_output, complain, progress, session
+from llise.cli.running import complain, progress, session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 @click.argument("images", type=FILE, nargs=-1, required=True, metavar="IMAGE...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
-@click.option("--html", type=FILE, help="Write an HTML report to this file.")
+@click.option("--html", type=OUTPUT, help="Write an HTML report to this file.")
 @click.option("--model", type=FILE, help="Use this model, made by llise fit from the same reference.")
 @click.option(
     "--manifold/--no-manifold",
@@ -68,8 +70,6 @@ def diagnose(
     with session(quiet, jobs if learned or model else None, scheduler):
         from llise.images import ImageError, check_reference, read_image
 
-        if html:
-            check_output(html, reference, *images)
         problems = [problem for _, problem in _expand(images)]
         if all(problems):  # there is nothing to judge: say so before learning anything
             raise ImageError(problems[0])
@@ -134,6 +134,8 @@ def judge_files(
         # On a terminal the rows of a table show the progress themselves.
         silent = quiet or (form == "table" and sys.stdout.isatty())
         for name, problem in progress(files, len(files), "diagnosing", silent):
+            if streams.failure() and not report:  # nobody reads the rows, and there is no file to write
+                break
             try:
                 diagnosis = _diagnosis(diagnoser, name, problem)
             except ValueError as error:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from llise.cli.options import FILE, examples, quiet_option, seed_option
-from llise.cli.running import check_output, one_line_warnings
+from llise.cli.options import FILE, OUTPUT, examples, quiet_option, seed_option
+from llise.cli.running import one_line_warnings, say
 from llise.labels import KINDS
 
 FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".pgm": "PPM"}
@@ -45,7 +45,7 @@ def _not_nan(context: click.Context, parameter: click.Parameter, value: float) -
     required=True,
     help="Mean squared error to reach, on the scale 0..255.",
 )
-@click.option("-o", "--out", type=FILE, required=True, help="The image to write: .png, .tif, .bmp or .pgm.")
+@click.option("-o", "--out", type=OUTPUT, required=True, help="The image to write: .png, .tif, .bmp or .pgm.")
 @seed_option
 @quiet_option
 def distort(image: Path, kinds: tuple[str, ...], mse: float, out: Path, seed: int, quiet: bool) -> None:
@@ -60,7 +60,6 @@ def distort(image: Path, kinds: tuple[str, ...], mse: float, out: Path, seed: in
 
         if out.suffix.lower() not in FORMATS:
             raise click.UsageError(f"{out}: this format would change the pixels; use {', '.join(FORMATS)}")
-        check_output(out, image)
         copy = datasets.mixture(read_image(image), kinds, mse, seed, warn=False)[-1]
         if abs(copy.measured - mse) > TOLERANCE * mse:
             raise ImageError(
@@ -72,4 +71,4 @@ def distort(image: Path, kinds: tuple[str, ...], mse: float, out: Path, seed: in
         with atomic_write(out) as file:
             Image.fromarray(copy.image).save(file, FORMATS[out.suffix.lower()])
     nearest = "" if copy.reached else f", the nearest to {mse:g}"
-    click.echo(f"{out}: {' + '.join(kinds)}, MSE {copy.measured:.1f}{nearest}")
+    say(f"{out}: {' + '.join(kinds)}, MSE {copy.measured:.1f}{nearest}")

@@ -9,13 +9,14 @@ import click
 
 from llise.cli.options import (
     FILE,
+    OUTPUT,
     examples,
     jobs_option,
     quiet_option,
     scheduler_option,
     seed_option,
 )
-from llise.cli.running import check_output, note, session
+from llise.cli.running import note, say, session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog=examples("llise fit original.png -o original.llise"))
 @click.argument("reference", type=FILE)
-@click.option("-o", "--out", type=FILE, required=True, help="The model file to write.")
+@click.option("-o", "--out", type=OUTPUT, required=True, help="The model file to write.")
 @jobs_option
 @scheduler_option
 @seed_option
@@ -41,11 +42,10 @@ def fit(reference: Path, out: Path, jobs: int, scheduler: str | None, seed: int,
         from llise.images import check_reference, read_image
         from llise.storage import models
 
-        check_output(out, reference)
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
         models.save(fitted_diagnoser(pixels, seed, quiet, cached=False), out)
-    click.echo(f"{out}: model of {reference}, {out.stat().st_size / 1e6:.1f} MB")
+    say(f"{out}: model of {reference}, {out.stat().st_size / 1e6:.1f} MB")
 
 
 def fitted_diagnoser(reference: np.ndarray, seed: int, quiet: bool, cached: bool = True) -> Diagnoser:

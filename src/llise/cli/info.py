@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from llise.cli.options import FILE, examples
+from llise.cli.running import say
 
 
 @click.command(epilog=examples("llise info original.llise", "llise info original.llise --json"))
@@ -20,15 +21,16 @@ def info(model: Path, as_json: bool) -> None:
 
     header = read_header(model)
     if as_json:
-        import json
+        from llise.output.text import json_text
 
-        click.echo(json.dumps({"schema": 1, "file": str(model), **asdict(header)}, indent=1))
+        for line in json_text({"schema": 1, "file": str(model), **asdict(header)}, indent=1).splitlines():
+            say(line)
         return
-    click.echo(f"{model}: {header.class_name}, format {header.format_version}, {model.stat().st_size / 1e6:.1f} MB")
-    click.echo(f"made by    {', '.join(f'{name} {number}' for name, number in header.versions.items())}")
-    click.echo(f"reference  {header.reference_sha256 or 'none'}")
+    say(f"{model}: {header.class_name}, format {header.format_version}, {model.stat().st_size / 1e6:.1f} MB")
+    say(f"made by    {', '.join(f'{name} {number}' for name, number in header.versions.items())}")
+    say(f"reference  {header.reference_sha256 or 'none'}")
     for name, value in sorted(header.settings.items()):
         text = str(value)
-        click.echo(f"setting    {name} = {text if len(text) <= 70 else text[:67] + '...'}")
+        say(f"setting    {name} = {text if len(text) <= 70 else text[:67] + '...'}")
     for name, (dtype, shape) in sorted(header.arrays.items()):
-        click.echo(f"array      {name}: {dtype} {' x '.join(map(str, shape))}")
+        say(f"array      {name}: {dtype} {' x '.join(map(str, shape))}")

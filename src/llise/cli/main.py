@@ -1,20 +1,21 @@
 """The program: all commands, and what becomes of errors.
 
 Results go to standard output, everything else to standard error.  Exit status: 0 done, 1 a file or run failed, 2 wrong
-usage, 130 interrupted.
+usage, 128 and the number of a signal (130 for Ctrl-C) interrupted.  Where standard output cannot be written to its end,
+files are still written and the status is 1.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from llise import __version__
+from llise.cli import signals, streams
 from llise.cli.completion import completion
 from llise.cli.demo import demo
 from llise.cli.diagnose import diagnose
@@ -91,7 +92,7 @@ for _command in (demo, diagnose, fit, distort, info, reproduce, completion):
     commands.add_command(_command)
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and turn every error into an exit status and one line.
 
     Parameters
@@ -99,18 +100,22 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     arguments : sequence of str, optional
         The command and its arguments; those of the process if left out.
 
+    Returns
+    -------
+    int
+        The exit status.
+
     Examples
     --------
     >>> main(["--version"])  # doctest: +SKIP
     llise 0.1.0
+    0
     """
-    # SIGTERM ends the program like an error, so that temporary files are removed.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         status = commands.main(arguments, prog_name="llise", standalone_mode=False)
         sys.stdout.flush()
     except (Interrupted, KeyboardInterrupt, click.Abort):
-        status = complain("interrupted; no file was left incomplete", 130)
+        status = complain("interrupted; no file was left incomplete", signals.status())
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         status = 2
@@ -119,10 +124,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = complain(f"{error.format_message()} (see {command} --help)", 2)
     except click.ClickException as error:
         status = complain(error.format_message(), 1)
-    except BrokenPipeError:
-        # The program that reads our output, such as head, has closed it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
     except (ValueError, OSError, ImportError) as error:
         _traceback_if_wanted()
         status = complain(str(error) or type(error).__name__, 1)
@@ -131,7 +132,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Exception as error:
         _traceback_if_wanted()
         status = complain(f"{type(error).__name__}: {error}; set LLISE_TRACEBACK=1 and report what it shows", 1)
-    sys.exit(status if isinstance(status, int) else 0)
+    if lost := streams.failure():
+        # A program that reads our output and has seen enough, such as head, is no error to speak of.
+        if not isinstance(lost, BrokenPipeError):
+            complain(f"cannot write standard output: {lost.strerror}; the results there are incomplete")
+        status = status or 1
+    return status if isinstance(status, int) else 0
 
 
 def _traceback_if_wanted() -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-FILE = click.Path(path_type=Path)
-"""A file or folder; whether it exists is checked when it is read."""
+from llise.cli.places import Input, Output
+
+FILE = Input()
+"""A file or folder that the command reads; whether it exists is checked when it is read."""
+
+OUTPUT = Output()
+"""A file that the command writes.
+
+It is refused before any work if it is one of the files that the command reads, or cannot be written.
+"""
 
 
 def examples(*lines: str) -> str:

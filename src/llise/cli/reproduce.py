@@ -7,9 +7,14 @@ from pathlib import Path
 import click
 
 from llise.cli.options import FILE, examples, jobs_option, quiet_option, scheduler_option, seed_option
-from llise.cli.running import session
+from llise.cli.places import OutputFolder
+from llise.cli.running import say, session
 
 FOLDER = "llise-reproduction"
+FILES = ("results.json", "timings.json", "report.md", "report.html", "figures/*", "parts/*")
+"""What the command writes in its folder."""
+DOCUMENTS = ("reproduction.md", "reproduction.json", "figures/*")
+"""What it writes in the folder of documents."""
 
 
 @click.command(
@@ -20,7 +25,7 @@ FOLDER = "llise-reproduction"
     )
 )
 @click.option("--image", type=FILE, help="Reference image; the built-in one if left out.")
-@click.option("--out", type=FILE, default=FOLDER, show_default=True, help="Folder for all results.")
+@click.option("--out", type=OutputFolder(*FILES), default=FOLDER, show_default=True, help="Folder for all results.")
 @click.option(
     "--methods",
     multiple=True,
@@ -29,7 +34,12 @@ FOLDER = "llise-reproduction"
     "lle-rbf, lle-sigmoid.",
 )
 @click.option("--quick", is_flag=True, help="Use only the middle of the image; takes seconds.")
-@click.option("--docs", type=FILE, hidden=True, help="Copy the Markdown page and its figures into this folder.")
+@click.option(
+    "--docs",
+    type=OutputFolder(*DOCUMENTS),
+    hidden=True,
+    help="Copy the Markdown page and its figures into this folder.",
+)
 @jobs_option
 @scheduler_option
 @seed_option
@@ -61,6 +71,7 @@ def reproduce(
         if docs:
             pages.copy(reproduction.folder, docs)
     timings = reproduction.timings
-    click.echo(pages.as_text(reproduction.results))
-    click.echo(f"\nTook {timings['wall_seconds']:.0f} s and {timings['peak_memory_mb'] / 1000:.2f} GB of memory.")
-    click.echo(f"Report: {out / 'report.html'}")
+    for line in [*pages.as_text(reproduction.results).splitlines(), ""]:
+        say(line)
+    say(f"Took {timings['wall_seconds']:.0f} s and {timings['peak_memory_mb'] / 1000:.2f} GB of memory.")
+    say(f"Report: {out / 'report.html'}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
@@ -32,10 +30,28 @@ def complain(message: str, status: int = 1) -> int:
     >>> complain("copy.png: truncated; copy it again", 1)
     1
     """
+    say(f"llise: error: {' '.join(message.split())}", err=True)
+    return status
+
+
+def say(line: str, err: bool = False) -> None:
+    """Print one line in which control characters, such as those in a file's name, are escaped.
+
+    Parameters
+    ----------
+    line : str
+        Any text; a line break in it is escaped too.
+    err : bool
+        Print on standard error instead of standard output.
+
+    Examples
+    --------
+    >>> say("two\\nlines")
+    two\\nlines
+    """
     from llise.storage.files import printable
 
-    click.echo(f"llise: error: {printable(' '.join(message.split()))}", err=True)
-    return status
+    click.echo(printable(line), err=err)
 
 
 def note(message: str, quiet: bool) -> None:
@@ -53,7 +69,7 @@ def note(message: str, quiet: bool) -> None:
     >>> note("learning the manifold", quiet=True)
     """
     if not quiet:
-        click.echo(f"llise: {message}", err=True)
+        say(f"llise: {message}", err=True)
 
 
 def progress(items: Iterable[Any], total: int, what: str, quiet: bool) -> Iterable[Any]:
@@ -83,35 +99,6 @@ def progress(items: Iterable[Any], total: int, what: str, quiet: bool) -> Iterab
     from tqdm import tqdm
 
     return tqdm(items, what, total, file=sys.stderr, disable=True if quiet else None, leave=False)
-
-
-def check_output(out: Path, *inputs: Path) -> None:
-    """Refuse, before any work, a file that cannot be written or that is one of the inputs.
-
-    Parameters
-    ----------
-    out : Path
-        The file to write.
-    *inputs : Path
-        Files that the command reads.
-
-    Raises
-    ------
-    click.UsageError
-        The file is one of the inputs.
-    OutputError
-        The file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> check_output(Path(tempfile.mkdtemp()) / "report.html", Path("copy.png"))
-    """
-    from llise.storage.files import check_writable
-
-    if any(os.path.exists(path) and os.path.exists(out) and os.path.samefile(path, out) for path in inputs):
-        raise click.UsageError(f"{out}: this would overwrite an input file; name another file")
-    check_writable(out)
 
 
 @contextmanager

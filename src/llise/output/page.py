@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import html
 import io
-import json
 import math
 import os
 from contextlib import AbstractContextManager
@@ -21,8 +20,10 @@ import numpy as np
 from llise import __version__
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
 from llise.labels import LABELS, LETTERS
+from llise.output.policy import sealed
 from llise.output.runs import block_runs
 from llise.output.settings import setting_rows
+from llise.output.text import json_text
 from llise.output.words import (
     COLOURS,
     DOUBTFUL,
@@ -160,7 +161,7 @@ def script_json(value: Any) -> str:
     >>> script_json("</script>")
     '"\\\\u003c/script\\\\u003e"'
     """
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    text = json_text(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -174,6 +175,7 @@ def _page(title: str) -> str:
     contents = {"style": style, "script": f"{helpers}\n{script}", "version": __version__}
     for name, text in contents.items():
         page = page.replace(f"<!--{name}-->", text)
+    page = sealed(page)
     # The title comes last, and cannot contain a mark because its "<" is escaped.
     return page.replace("<!--title-->", html.escape(title))
 

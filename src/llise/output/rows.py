@@ -6,7 +6,6 @@ Each row is written as soon as its image is diagnosed.
 from __future__ import annotations
 
 import csv
-import json
 import math
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
 from llise.labels import KINDS, LABELS
 from llise.output.runs import block_runs
 from llise.output.settings import impulse_count, setting_words
+from llise.output.text import csv_cell, json_text
 from llise.output.words import area_words, place_words, verdict_sentence
 from llise.storage.files import printable
 
@@ -217,8 +217,8 @@ def _shared_folder(names: Sequence[str]) -> str:
 class Csv:
     """Comma-separated values, one line for each image; a failed image has only its name and the error.
 
-    The columns of version 0.1 come first and are unchanged. A name or an error message that a spreadsheet would take
-    for a formula has an apostrophe in front.
+    The columns of version 0.1 come first and are unchanged. A cell that a spreadsheet would take for a formula has
+    an apostrophe in front.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Csv:
             The diagnosis of one image.
         """
         row: dict[str, Any] = {
-            "file": _harmless(diagnosis.file or ""),
+            "file": diagnosis.file or "",
             "verdict": "+".join(diagnosis.verdict),
             "confidence": f"{diagnosis.confidence:.4f}",
             **{f"share_{label}": f"{diagnosis.shares.get(label, 0.0):.6f}" for label in BLOCK_LABELS},
@@ -267,8 +267,7 @@ class Csv:
             "faults": "; ".join(_fault_text(fault) for fault in diagnosis.faults),
             "sentence": verdict_sentence(diagnosis),
         }
-        self.writer.writerow(row)
-        self.out.flush()
+        self._write(row)
 
     def add_failure(self, file: str, message: str) -> None:
         """Write a line with the error.
@@ -280,17 +279,14 @@ class Csv:
         message : str
             What is wrong with it.
         """
-        self.writer.writerow({"file": _harmless(file), "error": _harmless(message)})
-        self.out.flush()
+        self._write({"file": file, "error": message})
 
     def close(self) -> None:
         """Do nothing: everything is written already."""
 
-
-def _harmless(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    cell = printable(text)
-    return f"'{cell}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    def _write(self, row: dict[str, Any]) -> None:
+        self.writer.writerow({column: csv_cell(value) for column, value in row.items()})
+        self.out.flush()
 
 
 def _fault_text(fault: Fault) -> str:
@@ -327,14 +323,15 @@ class Json:
     >>> import io
     >>> rows = Json(io.StringIO(), "original.png")
     >>> rows.close()
-    >>> json.loads(rows.out.getvalue())
-    {'schema': 2, 'reference': 'original.png', 'images': []}
+    >>> print(rows.out.getvalue(), end="")
+    {"schema": 2, "reference": "original.png", "images": [
+    ]}
     """
 
     def __init__(self, out: IO[str], reference: str):
         self.out = out
         self._buffer = tempfile.SpooledTemporaryFile(max_size=16_000_000, mode="w+", encoding="ascii")  # noqa: SIM115
-        self._buffer.write(f'{{"schema": {SCHEMA}, "reference": {json.dumps(reference)}, "images": [')
+        self._buffer.write(f'{{"schema": {SCHEMA}, "reference": {json_text(reference)}, "images": [')
         self._separator = "\n"
 
     def add(self, diagnosis: Diagnosis) -> None:
@@ -367,5 +364,5 @@ class Json:
         self._buffer.close()
 
     def _write(self, entry: dict[str, Any]) -> None:
-        self._buffer.write(self._separator + json.dumps(entry, allow_nan=False))
+        self._buffer.write(self._separator + json_text(entry))
         self._separator = ",\n"

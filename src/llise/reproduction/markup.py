@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from llise.output.policy import sealed
+from llise.storage.files import printable
 
 try:
     from markdown_it import MarkdownIt
@@ -220,7 +224,31 @@ def to_html(parts: Sequence[Part], folder: Path) -> str:
     title = next((part.text for part in parts if isinstance(part, Heading)), "llise")
     markdown = _renderer()
     body = [_figure(part, folder, markdown) if isinstance(part, Picture) else _render(part, markdown) for part in parts]
-    return page.replace("<!--title-->", html.escape(title)).replace("<!--body-->", "\n".join(body))
+    return sealed(page).replace("<!--title-->", html.escape(title)).replace("<!--body-->", "\n".join(body))
+
+
+def code_span(text: str) -> str:
+    """Write any text, such as a file's name, as a Markdown code span that it cannot leave.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        Markdown in one line; control characters are escaped.
+
+    Examples
+    --------
+    >>> code_span("camera.png"), code_span("a`[b](c)")
+    ('`camera.png`', '`` a`[b](c) ``')
+    """
+    line = printable(text)
+    longest = max(map(len, re.findall("`+", line)), default=0)
+    fence, space = "`" * (longest + 1), " " if longest or line != line.strip() else ""
+    return f"{fence}{space}{line}{space}{fence}"
 
 
 def _renderer() -> MarkdownIt:

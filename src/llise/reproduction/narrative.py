@@ -12,7 +12,7 @@ from llise.labels import LABELS, LETTERS
 from llise.output.words import NAMES
 from llise.reproduction.claims import claims
 from llise.reproduction.findings import Findings, count_of, listed, number, percent
-from llise.reproduction.markup import Code, Heading, Items, Part, Picture, Table, Text
+from llise.reproduction.markup import Code, Heading, Items, Part, Picture, Table, Text, code_span
 from llise.reproduction.methods import Method
 
 DIVERGED = 2.0
@@ -56,7 +56,7 @@ def _opening(findings: Findings) -> list[Part]:
     return [
         Heading("The paper's experiments, reproduced", 1),
         Text(
-            f"The experiments of {findings.table['source']} The reference is {extent}`{image['name']}`, "
+            f"The experiments of {findings.table['source']} The reference is {extent}{code_span(image['name'])}, "
             f"{image['width']} × {image['height']} pixels; the paper used another image. {training['n']} training "
             f"images (the original and distortions at MSE {number(training['lowest_mse'])} to "
             f"{number(training['highest_mse'])}), blocks of {settings['block_size']} × {settings['block_size']}, "

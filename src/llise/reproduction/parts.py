@@ -13,6 +13,7 @@ from typing import Any
 from tqdm import tqdm
 
 from llise import __version__
+from llise.output.text import json_text
 from llise.storage.files import atomic_write
 
 DIGITS = 6
@@ -164,7 +165,7 @@ def write_json(path: Path, value: Any) -> None:
      "b": [ 1, 2 ]
     }
     """
-    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False)
+    text = json_text(value, indent=1, sort_keys=True)
     text = re.sub(r"\[\n\s+[^\[\]{}]*\n\s+\]", lambda match: re.sub(r"\n\s*", " ", match[0]), text)
     with atomic_write(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(f"{text}\n")

@@ -1,13 +1,34 @@
-"""Writing files so that they are either complete or unchanged: a temporary file is written, then renamed."""
+"""Writing files so that they are either complete or unchanged: a temporary file is written, then renamed.
+
+A temporary file has a name that ends with :data:`TEMPORARY`, and is locked while it is written. One that is not locked
+was left by a process that was killed; the next process that writes in the same folder removes it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import secrets
+import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+TEMPORARY = ".llise-tmp"
+"""End of the name of a temporary file."""
+
+STALE_NAME = re.compile(r"\..*\.[0-9a-f]{8}" + re.escape(TEMPORARY), re.DOTALL)
+
+STALE_SECONDS = 24 * 3600
+"""Age of an abandoned temporary file where the file system has no locks."""
+
+_cleaned: set[str] = set()
 
 
 class OutputError(OSError):
@@ -23,9 +44,9 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any)
     path : str or path
         The file to write.  A link is followed; a device, pipe or folder is refused.
     mode : {"wb", "w"}
-        Binary or text.
+        Binary or text. Text is UTF-8; what UTF-8 cannot hold, such as parts of a file's name, is escaped.
     **options
-        Passed to :func:`open`, such as ``encoding`` and ``newline``.
+        Passed to :func:`open`, such as ``newline``.
 
     Yields
     ------
@@ -48,18 +69,78 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any)
     """
     target = Path(os.path.realpath(path))
     check_writable(target)
+    _remove_stale(target.parent)
+    if "b" not in mode:
+        options = {"encoding": "utf-8", "errors": "backslashreplace", **options}
+    with _temporary_file(target, mode, options) as (file, temporary):
+        try:
+            with file:
+                yield file
+            os.replace(temporary, target)
+        except BaseException as error:
+            temporary.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename in (str(temporary), None) and error.errno:
+                raise OutputError(f"cannot write {target}: {error.strerror}; choose another place") from error
+            raise
+
+
+@contextmanager
+def _temporary_file(target: Path, mode: str, options: dict[str, Any]) -> Iterator[tuple[IO[Any], Path]]:
+    """A new locked file beside ``target``; the lock is held until the block ends, when the file has its own name."""
     # The name is cut so that prefix and suffix still fit into the 255 bytes of a file name.
-    temporary = target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:100])}.{secrets.token_hex(4)}.tmp")
-    try:
-        # Opened with the usual permissions; "x" so that a file of the same name is never overwritten.
-        with open(temporary, mode.replace("w", "x"), **options) as file:
-            yield file
-        os.replace(temporary, target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename in (str(temporary), None) and error.errno:
+    start = f".{os.fsdecode(os.fsencode(target.name)[:100])}"
+    while True:
+        temporary = target.with_name(f"{start}.{os.urandom(4).hex()}{TEMPORARY}")
+        try:
+            # Opened with the usual permissions; "x" so that a file of the same name is never overwritten.
+            file = open(temporary, mode.replace("w", "x"), **options)  # noqa: SIM115
+        except OSError as error:
             raise OutputError(f"cannot write {target}: {error.strerror}; choose another place") from error
-        raise
+        lock = os.dup(file.fileno())  # the lock belongs to the open file, and outlasts the first number
+        try:
+            _lock(lock, wait=True)
+            # Another process may have taken the new file for an abandoned one before it was locked.
+            if os.path.exists(temporary):
+                yield file, temporary
+                return
+            file.close()
+        finally:
+            os.close(lock)
+
+
+def _lock(number: int, wait: bool = False) -> bool | None:
+    """Lock an open file; False where another process has locked it, None where the file system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove temporary files that killed processes have left in a folder; done once for each folder."""
+    if str(folder) in _cleaned:
+        return
+    _cleaned.add(str(folder))
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if STALE_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    _remove_if_stale(entry.path)
+
+
+def _remove_if_stale(path: str) -> None:
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        free = _lock(number)
+        if free or (free is None and time.time() - os.fstat(number).st_mtime > STALE_SECONDS):
+            os.unlink(path)
+    finally:
+        os.close(number)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

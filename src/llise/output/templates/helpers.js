@@ -16,7 +16,10 @@ function element(tag, attributes = {}, ...children) {
 }
 function shape(tag, attributes, title) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "style") node.style.cssText = value; // an attribute would be against the page's security policy
+    else node.setAttribute(key, value);
+  }
   if (title) {
     const text = document.createElementNS("http://www.w3.org/2000/svg", "title");
     text.textContent = title;
