@@ -1,6 +1,8 @@
 """What the package takes from inside Numba: vectors of four, the cache folder, and the notice that it compiles."""
 
+import errno
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from llise.engine.jit import NOTICE, compilation_notice, jit
+from llise.engine.jit import NOT_CACHED, NOTICE, compilation_notice, jit
 from llise.engine.simd import load, spread, store, total
 
 NEWEST = (0, 68)  # the newest Numba that simd.py and jit.py were checked with
@@ -109,3 +111,28 @@ def test_nothing_is_announced_when_the_kernels_are_in_numbas_cache(tmp_path, mon
     runs = [subprocess.run(command, capture_output=True, text=True) for _ in range(2)]
     assert [run.stdout for run in runs] == ["42\n"] * 2, runs[-1].stderr
     assert [NOTICE in run.stderr for run in runs] == [True, False]
+
+
+def test_kernels_run_where_no_folder_can_be_written_and_it_is_said_once(tmp_path):
+    """A file in the place of each folder that Numba would use: not even root can write there."""
+    (tmp_path / "example.py").write_text(KERNEL + "\n\n@jit()\ndef tripled(x):\n    return 3 * x\n")
+    (tmp_path / "__pycache__").touch()
+    (tmp_path / "file").touch()
+    places = {name: str(tmp_path / "file" / "cache") for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME")}
+    command = [sys.executable, "-B", "-c", RUN, str(tmp_path / "example.py")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **places})
+    assert done.stdout == "42\n", done.stderr
+    assert done.stderr.count(NOT_CACHED) == 1 and NOTICE not in done.stderr
+
+
+def test_a_kernel_that_cannot_be_saved_runs_all_the_same(tmp_path, monkeypatch):
+    """The disk is full, or the folder vanishes, after Numba has found that it can write there."""
+    kernel = jit()(doubled)
+
+    def save(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(compilation_notice, "cached", True)
+    monkeypatch.setattr(type(kernel._cache), "_save_overload", save)
+    with pytest.warns(RuntimeWarning, match="cannot be kept on disk"):
+        assert kernel(np.float32(2)) == 4

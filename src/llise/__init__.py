@@ -6,13 +6,15 @@ The data's way through the package, one module per step:
     (n,h,w)  (b,n,q)  (b,n,n)   (b,n,k)      (b,n,k)    (b,n,p)      labels, maps    one .html
 """
 
-from importlib import import_module
-
-from llise.storage.registry import SAVABLE
-
-# Public names are imported on first use, so that ``llise --help`` does not wait for SciPy and Numba.
+# Public names are imported on first use, so that ``llise --help`` does not wait for SciPy and Numba. Nothing at all is
+# imported here: Ctrl-C while the program starts is reported without a traceback only after this file.
 _MODULE_OF = {
-    **SAVABLE,
+    "LLISE": "estimators",
+    "KernelLLISE": "estimators",
+    "LLE": "baselines",
+    "KernelLLE": "baselines",
+    "DistortionRecognizer": "recognition",
+    "Diagnoser": "diagnosis",
     "ADMM": "admm",
     "Diagnosis": "diagnosis",
     "diagnose": "diagnosis",
@@ -30,6 +32,8 @@ __all__ = sorted([*_MODULE_OF, *_MODULES])
 
 
 def __getattr__(name: str):
+    from importlib import import_module
+
     value: object
     if name == "__version__":
         value = _version()

@@ -22,16 +22,21 @@ def main() -> None:
 
 def _interrupted() -> int:
     """The status of an interrupt that came outside the command itself."""
-    print("llise: error: interrupted", file=sys.stderr, flush=True)
+    if sys.stderr:
+        print("llise: error: interrupted", file=sys.stderr)
     return getattr(sys.modules.get("llise.cli.signals"), "status", lambda: 130)()
 
 
 def _leave(status: int) -> None:
-    """End the process; at once if threads still run, because stopping them inside C++ code aborts the process."""
+    """End the process, after an interrupt or while threads still run without the usual steps.
+
+    Stopping threads inside C++ code would abort the process. After an interrupt inside :func:`exec`, Python would end
+    by the signal although the interrupt was handled.
+    """
     from threading import active_count
 
-    if status and active_count() > 1:
-        for stream in (sys.stdout, sys.stderr):
+    if status >= 128 or (status and active_count() > 1):
+        for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
         os._exit(status)
     sys.exit(status)

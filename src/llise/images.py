@@ -265,18 +265,28 @@ def image_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """
     files: list[Path] = []
     for path in map(Path, paths):
-        if not path.is_dir():
+        if not os.path.isdir(path):  # os.path, unlike Path, answers for impossible names too
             files.append(path)
             continue
         try:
-            entries = sorted(path.iterdir())
+            with os.scandir(path) as entries:
+                images = sorted(path / entry.name for entry in entries if _is_image(entry))
         except OSError as error:
             raise ImageError(f"{path}: folder cannot be read ({error.strerror}); check permissions") from None
-        images = [p for p in entries if p.suffix.lower() in SUFFIXES and not p.name.startswith(".") and p.is_file()]
         if not images:
             raise ImageError(f"{path}: folder without images; expected files named {', '.join(SUFFIXES)}")
         files += images
     return files
+
+
+def _is_image(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is read as an image; one that cannot be examined is, so that it is reported."""
+    if entry.name.startswith(".") or not entry.name.lower().endswith(SUFFIXES):
+        return False
+    try:
+        return entry.is_file()
+    except OSError:
+        return True
 
 
 def check_same_size(reference: np.ndarray, image: np.ndarray, name: str = "image") -> None:

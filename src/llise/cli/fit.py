@@ -78,8 +78,8 @@ def fitted_diagnoser(reference: np.ndarray, seed: int, quiet: bool, cached: bool
     model = cache.lookup(reference, settings) if cached else None
     if model is not None:
         return model
-    note(f"learning the manifold of the reference{' (done once per reference, then cached)' if cached else ''}", quiet)
+    note("learning the manifold of the reference", quiet)
     diagnoser = Diagnoser(reference, **settings).fit()
-    if cached:
-        cache.keep(diagnoser, reference, settings)
+    if cached and cache.keep(diagnoser, reference, settings):
+        note("the manifold is cached; the next run with this reference does not learn it again", quiet)
     return diagnoser

@@ -28,7 +28,7 @@ class Input(click.Path):
     """
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path)
+        super().__init__(path_type=Path, readable=False)  # one that cannot be read is reported and skipped
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert a value to a path that no output of the same command names.
@@ -69,7 +69,7 @@ class Output(click.Path):
     """
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path)
+        super().__init__(path_type=Path, readable=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert a value to a path where files can be written without changing an input.

@@ -30,7 +30,7 @@ def complain(message: str, status: int = 1) -> int:
     >>> complain("copy.png: truncated; copy it again", 1)
     1
     """
-    say(f"llise: error: {' '.join(message.split())}", err=True)
+    say(f"llise: error: {message.strip()}", err=True)
     return status
 
 

@@ -1,13 +1,15 @@
-"""How every kernel is compiled: no Python objects, the GIL released, cached on disk.
+"""How every kernel is compiled: no Python objects, the GIL released, cached on disk where a folder can be written.
 
-This file uses ``numba.config.CACHE_DIR`` and Numba's events (``numba.core.event``), which are not part of Numba's
-stable interface.  It holds for Numba 0.60 to 0.68 (``tests/test_numba.py`` checks the installed version).
+This file uses ``numba.config.CACHE_DIR``, Numba's events (``numba.core.event``) and the cache of a compiled function
+(``_cache``), which are not part of Numba's stable interface.  It holds for Numba 0.60 to 0.68 (``tests/test_numba.py``
+checks the installed version).
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,12 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 """Sums may be reordered into vector lanes; NaN and infinity keep their meaning."""
 
 NOTICE = "llise: compiling the numerical kernels (once per machine, up to a minute)"
+
+NOT_CACHED = (
+    "the compiled numerical kernels cannot be kept on disk, so that every run compiles them again (up to a minute); "
+    "set NUMBA_CACHE_DIR to a folder that can be written"
+)
+"""Said once where neither the package's folder nor the user's cache folder can be written."""
 
 
 def jit(**options: Any) -> Callable:
@@ -43,7 +51,32 @@ def jit(**options: Any) -> Callable:
     >>> callable(jit(fastmath=FAST))  # it is written above a kernel: @jit(fastmath=FAST)
     True
     """
-    return numba.njit(cache=True, nogil=True, error_model="numpy", **options)
+    options |= {"nogil": True, "error_model": "numpy"}
+
+    def compiled(function: Callable) -> Callable:
+        try:
+            kernel = numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # Numba has found no folder that can be written
+            compilation_notice.warn_not_cached()
+            return numba.njit(**options)(function)
+        _tolerate_errors(kernel._cache)
+        return kernel
+
+    return compiled
+
+
+def _tolerate_errors(cache: Any) -> None:
+    """Let a kernel run that was compiled but could not be saved: the disk is full, or the folder has vanished."""
+    save = cache.save_overload
+
+    def save_overload(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError:
+            cache.disable()
+            compilation_notice.warn_not_cached()
+
+    cache.save_overload = save_overload
 
 
 class CompilationNotice(event.Listener):
@@ -54,6 +87,13 @@ class CompilationNotice(event.Listener):
 
     def __init__(self) -> None:
         self.pending = True
+        self.cached = True
+
+    def warn_not_cached(self) -> None:
+        """Warn, once, that kernels cannot be kept on disk."""
+        if self.cached:
+            self.cached = self.pending = False
+            warnings.warn(NOT_CACHED, RuntimeWarning, stacklevel=2)
 
     def on_start(self, event: event.Event) -> None:
         """Print the notice when the first kernel of this package is compiled.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -95,7 +94,7 @@ def lookup(reference: np.ndarray, settings: dict[str, Any]) -> Diagnoser | None:
     return model
 
 
-def keep(model: Diagnoser, reference: np.ndarray, settings: dict[str, Any]) -> None:
+def keep(model: Diagnoser, reference: np.ndarray, settings: dict[str, Any]) -> bool:
     """Save a model in the cache; errors of the file system are ignored, as the next run can fit again.
 
     Parameters
@@ -107,14 +106,23 @@ def keep(model: Diagnoser, reference: np.ndarray, settings: dict[str, Any]) -> N
     settings : dict
         Its parameters, as passed to :func:`lookup` later.
 
+    Returns
+    -------
+    bool
+        Whether it was saved.
+
     Examples
     --------
     >>> keep(model, reference, {"random_state": 0})  # doctest: +SKIP
+    True
     """
     path = place(reference, settings)
-    with contextlib.suppress(OSError):
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save(model, path)
         by_age = sorted(path.parent.glob("*.safetensors"), key=lambda file: file.stat().st_mtime)
         for old in by_age[:-MOST]:
             old.unlink()
+    except OSError:
+        return False
+    return True

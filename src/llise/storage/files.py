@@ -169,6 +169,12 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise OutputError(f"cannot write {path}: it is not an ordinary file; name another one")
     if not os.path.isdir(target.parent):
         raise OutputError(f"cannot write {path}: there is no folder {target.parent}; create it first")
+    try:
+        os.lstat(target)
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # such as a name that is too long
+        raise OutputError(f"cannot write {path}: {error.strerror}; choose another place") from None
     if not os.access(target.parent, os.W_OK):
         raise OutputError(f"cannot write {path}: the folder {target.parent} is read-only; choose another place")
 

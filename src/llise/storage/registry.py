@@ -2,15 +2,8 @@
 
 from importlib import import_module
 
-SAVABLE = {
-    "LLISE": "estimators",
-    "KernelLLISE": "estimators",
-    "LLE": "baselines",
-    "KernelLLE": "baselines",
-    "DistortionRecognizer": "recognition",
-    "Diagnoser": "diagnosis",
-}
-"""Name of each class, and the module of llise that it is imported from.
+SAVABLE = ("LLISE", "KernelLLISE", "LLE", "KernelLLE", "DistortionRecognizer", "Diagnoser")
+"""Names of the classes, which are public names of llise.
 
 Each has ``to_state()``, which returns arrays and settings, and the class method ``from_state(arrays, settings)``.
 """
