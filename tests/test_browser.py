@@ -5,6 +5,9 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from samples import SCENES, diagnosis, manifold, picture, two_regions, without_m
 
 from llise.labels import LABELS
 from llise.output.page import HtmlReport
+from llise.reproduction.markup import Heading, Picture, Table, Text, code_span, to_html
 
 selenium = pytest.importorskip("selenium", reason="selenium is not installed (extra 'test')")
 from selenium.webdriver import Chrome, ChromeOptions  # noqa: E402
@@ -152,6 +156,42 @@ def test_hostile_names_are_shown_as_text(page):
     assert one(page, "#file").text == HOSTILE
     assert page.execute_script("return window.hacked") is None
     assert HOSTILE in one(page, "#failures").text
+
+
+INJECTED = (
+    "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'><p id=red style='color: red'>x</p>"
+    "<a id=link href='javascript:window.hacked = 3'>x</a><img src='http://127.0.0.1:9/x.png'>"
+)
+
+
+@pytest.mark.parametrize("sort", ["report", "document"])
+def test_markup_that_reached_a_page_would_do_nothing(browser, tmp_path, report, sort):
+    """The last line of defence: the policy of the page forbids whatever is not its own."""
+    text = Path(url2pathname(urlparse(report).path)).read_text() if sort == "report" else to_html([Text("x")], tmp_path)
+    (tmp_path / "page.html").write_text(text.replace("<body>", f"<body>{INJECTED}"))
+    browser.get((tmp_path / "page.html").as_uri())
+    one(browser, "#link").click()
+    assert browser.execute_script("return window.hacked") is None
+    assert browser.execute_script("return getComputedStyle(document.getElementById('red')).color") != "rgb(255, 0, 0)"
+    assert sum("Content Security Policy" in entry["message"] for entry in browser.get_log("browser")) >= 5
+
+
+def test_the_page_of_a_reproduction_breaks_no_rule_of_its_policy(browser, tmp_path):
+    Image.fromarray(picture(16, 16)).save(tmp_path / "map.png")
+    name = f"`{HOSTILE}` [a](javascript:window.hacked=1)"
+    parts = [
+        Heading("Title", 1),
+        Text(f"The reference is {code_span(name)}."),
+        Table(["a", "b"], [["1", "2\n3"]]),
+        Picture("map.png", "A map."),
+    ]
+    (tmp_path / "page.html").write_text(to_html(parts, tmp_path))
+    browser.get_log("browser")
+    browser.get((tmp_path / "page.html").as_uri())
+    assert one(browser, "code").text == name and not browser.find_elements("css selector", "a, script")
+    assert browser.execute_script("return getComputedStyle(document.querySelector('td')).textAlign") == "right"
+    assert browser.execute_script("return document.querySelector('img').naturalWidth") == 16
+    assert browser.get_log("browser") == []
 
 
 @pytest.mark.parametrize("width", [400, 760, 1000, 1400, 1600])

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import stat
 from pathlib import Path
 
 import click
@@ -11,11 +12,13 @@ from PIL import Image
 from samples import picture
 
 from llise.cli import main as program
+from llise.cli.fit import fitted_diagnoser
 from llise.cli.main import commands
 from llise.cli.places import Input, Output
 from llise.output.policy import sealed
 from llise.output.text import csv_cell
 from llise.reproduction.markup import Text, code_span, to_html
+from llise.storage.files import OutputError
 
 TEMPLATES = sorted((Path(program.__file__).parents[1] / "output" / "templates").glob("*.html"))
 
@@ -75,6 +78,34 @@ def test_an_output_beside_the_inputs_is_written(folder):
         assert done.exit_code == 0 and (folder / out).exists()
     done = CliRunner().invoke(commands, [*DISTORT, "-o", "copies/c.png"])
     assert done.exit_code == 0 and (folder / "copies" / "c.png").exists()
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o027, 0o077])
+def test_files_follow_the_umask(folder, mask):
+    before = os.umask(mask)
+    try:
+        CliRunner().invoke(commands, [*DISTORT, "-o", "new.png"])
+        CliRunner().invoke(commands, ["diagnose", "ref.png", "copies", "--no-manifold", "--html", "new.html"])
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE((folder / name).stat().st_mode) for name in ("new.png", "new.html")}
+    assert modes == {0o666 & ~mask}
+
+
+def test_an_output_name_that_is_too_long_is_refused_before_any_work(folder, monkeypatch):
+    monkeypatch.setattr("llise.images.read_image", lambda *_: pytest.fail("the work has begun"))
+    done = CliRunner().invoke(commands, ["fit", "ref.png", "-o", "n" * 300])
+    assert isinstance(done.exception, OutputError) and "File name too long" in str(done.exception)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_that_the_manifold_is_cached_is_said_when_it_is(folder, monkeypatch, capfd, writable):
+    """A file in the place of the cache folder: not even root can write there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / ("cache" if writable else "ref.png")))
+    for _ in range(2):
+        fitted_diagnoser(picture(24, 24), seed=0, quiet=False)
+    errors = capfd.readouterr().err
+    assert (errors.count("learning the manifold"), errors.count("is cached")) == ((1, 1) if writable else (2, 0))
 
 
 def test_every_path_of_every_command_says_whether_it_is_read_or_written():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +47,11 @@ def copy(folder: Path, docs: Path) -> None:
     >>> copy(done.folder, Path("docs"))  # doctest: +SKIP
     """
     (docs / "figures").mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(folder / "report.md", docs / "reproduction.md")
-    shutil.copyfile(folder / "results.json", docs / "reproduction.json")
-    for figure in sorted((folder / "figures").glob("*.png")):
-        shutil.copyfile(figure, docs / "figures" / figure.name)
+    copies = {"report.md": "reproduction.md", "results.json": "reproduction.json"}
+    copies |= {f"figures/{figure.name}": f"figures/{figure.name}" for figure in (folder / "figures").glob("*.png")}
+    for source, target in sorted(copies.items()):
+        with atomic_write(docs / target) as file:
+            file.write((folder / source).read_bytes())
 
 
 def as_text(results: dict[str, Any]) -> str:
