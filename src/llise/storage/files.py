@@ -72,40 +72,34 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any)
     _remove_stale(target.parent)
     if "b" not in mode:
         options = {"encoding": "utf-8", "errors": "backslashreplace", **options}
-    with _temporary_file(target, mode, options) as (file, temporary):
-        try:
-            with file:
-                yield file
-            os.replace(temporary, target)
-        except BaseException as error:
-            temporary.unlink(missing_ok=True)
-            if isinstance(error, OSError) and error.filename in (str(temporary), None) and error.errno:
-                raise OutputError(f"cannot write {target}: {error.strerror}; choose another place") from error
-            raise
-
-
-@contextmanager
-def _temporary_file(target: Path, mode: str, options: dict[str, Any]) -> Iterator[tuple[IO[Any], Path]]:
-    """A new locked file beside ``target``; the lock is held until the block ends, when the file has its own name."""
     # The name is cut so that prefix and suffix still fit into the 255 bytes of a file name.
     start = f".{os.fsdecode(os.fsencode(target.name)[:100])}"
-    while True:
-        temporary = target.with_name(f"{start}.{os.urandom(4).hex()}{TEMPORARY}")
-        try:
-            # Opened with the usual permissions; "x" so that a file of the same name is never overwritten.
-            file = open(temporary, mode.replace("w", "x"), **options)  # noqa: SIM115
-        except OSError as error:
+    temporary = target.with_name(f"{start}.{os.urandom(4).hex()}{TEMPORARY}")
+    lock = -1
+    try:  # begins before the file exists, so that a signal at any time finds it removed
+        # "x", so that a file of the same name is never overwritten.
+        with open(temporary, mode.replace("w", "x"), opener=_opened, **options) as file:
+            lock = os.dup(file.fileno())  # the lock belongs to the open file, and outlasts the first number
+            yield file
+        os.replace(temporary, target)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (str(temporary), None) and error.errno:
             raise OutputError(f"cannot write {target}: {error.strerror}; choose another place") from error
-        lock = os.dup(file.fileno())  # the lock belongs to the open file, and outlasts the first number
-        try:
-            _lock(lock, wait=True)
-            # Another process may have taken the new file for an abandoned one before it was locked.
-            if os.path.exists(temporary):
-                yield file, temporary
-                return
-            file.close()
-        finally:
+        raise
+    finally:
+        if lock >= 0:
             os.close(lock)
+
+
+def _opened(path: str, flags: int) -> int:
+    """Create a file with the usual permissions, and lock it."""
+    while True:
+        number = os.open(path, flags, 0o666)
+        _lock(number, wait=True)
+        if os.path.exists(path):
+            return number
+        os.close(number)  # another process took it for an abandoned one before it was locked
 
 
 def _lock(number: int, wait: bool = False) -> bool | None:
