@@ -3,9 +3,11 @@
 import ast
 import os
 import stat
+from importlib import import_module
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
@@ -115,6 +117,20 @@ def test_every_path_of_every_command_says_whether_it_is_read_or_written():
             if isinstance(parameter.type, click.Path):
                 is_output = bool(written & set(parameter.opts))
                 assert isinstance(parameter.type, Output if is_output else Input), (command.name, parameter.name)
+
+
+def test_two_outputs_cannot_be_one_file(folder):
+    command = click.Command("two", params=[click.Option([name], type=Output()) for name in ("--html", "--table")])
+    done = CliRunner().invoke(command, ["--html", "r.html", "--table", "./copies/../r.html"])
+    assert done.exit_code == 2 and "two outputs of the command have this name" in done.output
+
+
+@pytest.mark.parametrize(("area", "scale"), [("names", 1), ("outputs", 0.5)])
+def test_the_attack_finds_nothing(area, scale, tmp_path, monkeypatch):
+    """The fast parts of benchmarks/attack.py, as they are there."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+    tried, failures = import_module(f"attacks.{area}").run(scale, np.random.default_rng(0), tmp_path)
+    assert tried > 80 and failures == []
 
 
 def test_commands_print_through_the_functions_that_escape():
