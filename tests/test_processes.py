@@ -187,6 +187,28 @@ def test_other_signals_end_the_program_with_their_status(folder, module, number)
     assert done.stderr.startswith("llise: error: interrupted") and done.stderr.count("\n") == 1
 
 
+def test_an_interrupt_before_a_block_that_writes_is_entered_leaves_nothing(tmp_path):
+    """The file is open already, and whoever would close it does not know of it yet."""
+    code = """
+import os, signal, sys
+from llise import __main__
+from llise.cli import main
+from llise.storage.files import atomic_write
+
+def run():
+    sys.writing = atomic_write(sys.argv[1])
+    sys.writing.__enter__()
+    os.kill(os.getpid(), signal.SIGINT)
+
+main.main = run
+__main__.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "r.html")], capture_output=True, text=True,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "llise: error: interrupted\n")
+    assert os.listdir(tmp_path) == []
+
+
 def test_an_interrupt_in_a_destructor_is_not_lost():
     code = """
 import os, signal, time

@@ -29,6 +29,7 @@ STALE_SECONDS = 24 * 3600
 """Age of an abandoned temporary file where the file system has no locks."""
 
 _cleaned: set[str] = set()
+_unfinished: set[Path] = set()
 
 
 class OutputError(OSError):
@@ -76,7 +77,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any)
     start = f".{os.fsdecode(os.fsencode(target.name)[:100])}"
     temporary = target.with_name(f"{start}.{os.urandom(4).hex()}{TEMPORARY}")
     lock = -1
-    try:  # begins before the file exists, so that a signal at any time finds it removed
+    _unfinished.add(temporary)
+    try:
         # "x", so that a file of the same name is never overwritten.
         with open(temporary, mode.replace("w", "x"), opener=_opened, **options) as file:
             lock = os.dup(file.fileno())  # the lock belongs to the open file, and outlasts the first number
@@ -88,8 +90,22 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any)
             raise OutputError(f"cannot write {target}: {error.strerror}; choose another place") from error
         raise
     finally:
+        _unfinished.discard(temporary)
         if lock >= 0:
             os.close(lock)
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files of this process, which must end right after it.
+
+    An interrupt can come where no block that would remove them has begun yet, or is ever left.
+
+    Examples
+    --------
+    >>> remove_unfinished()
+    """
+    for temporary in list(_unfinished):
+        temporary.unlink(missing_ok=True)
 
 
 def _opened(path: str, flags: int) -> int:
