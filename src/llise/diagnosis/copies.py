@@ -302,7 +302,8 @@ def is_contrast_about_another_pivot(kinds: tuple[str, ...], reference: np.ndarra
     slope = float((before - mean) @ (after - before)) / (before.size * spread**2)
     shift = float(np.mean(after - before))
     from_mean, from_grey = (abs(shift + slope * (grey - mean)) for grey in (float(reference.mean()), 128.0))
-    return from_mean < PIVOTS[0] * spread * abs(slope) or from_grey < PIVOTS[1] * spread * abs(slope)
+    nearest = min(from_mean / PIVOTS[0], from_grey / PIVOTS[1])
+    return bool(nearest < spread * abs(slope))
 
 
 def _first_share(order: list[str], rng: np.random.Generator) -> float:

@@ -16,6 +16,9 @@ ALIKE = 6.0
 MAY_LIE_BELOW = 0.08
 """Probability of the kind of an area's largest part from which it is taken to lie below that of another part."""
 
+TINY, DOUBTFUL = 0.01, 0.6
+"""Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
+
 WHOLE = 0.98
 """Share of the blocks with texture that a fault must cover to extend over the whole picture."""
 
@@ -120,13 +123,23 @@ def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
 
 
 def _without_strays(parts: list[Part]) -> list[Part]:
-    """Islands of few blocks take the kinds of a larger part where the judge does not exclude them."""
-    large = [part for part in parts if part.mask.sum() >= SMALL_ISLAND]
+    """Islands of few blocks take the kinds of a larger part where the judge does not exclude them.
+
+    So do doubtful parts that are tiny against all of the damage, such as a flat spot of a blurred picture.
+    """
+    tiny = TINY * sum(float(part.mask.sum()) for part in parts)
+
+    def is_stray(part: Part) -> bool:
+        size = part.mask.sum()
+        return bool(size < SMALL_ISLAND or (size < tiny and part.confidence < DOUBTFUL))
+
+    large = [part for part in parts if not is_stray(part)]
     kept = list(large)
     for part in parts:
-        if part.mask.sum() >= SMALL_ISLAND:
+        if not is_stray(part):
             continue
-        hosts = [host for host in large if part.probabilities[SETS.index(host.kinds)] > 0.02]
+        least = 0.02 if part.confidence >= DOUBTFUL else 0.0
+        hosts = [host for host in large if part.probabilities[SETS.index(host.kinds)] > least]
         if hosts:
             host = max(hosts, key=lambda host: part.probabilities[SETS.index(host.kinds)])
             kept.append(Part(part.area, part.mask, host.probabilities))

@@ -13,7 +13,7 @@ from math import ceil, sqrt
 import numpy as np
 from scipy import ndimage
 
-from llise.diagnosis.block_sums import box_of, measure
+from llise.diagnosis.block_sums import box_of, measure, names
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.features import curve_misfit
 from llise.diagnosis.reference_blocks import ReferenceBlocks
@@ -43,6 +43,12 @@ MOST_TILES = 1600
 
 SURE_TILE = 0.9
 """Probability of the kinds of the whole area from which a tile needs no second look."""
+
+FAR_SHIFT = 5.0
+"""Shift of the mean of 3 x 3 cells, against a typical one, from which they are taken for a place of their own."""
+
+LEAST_SHIFT = 2.0
+"""The least such shift, in grey levels."""
 
 POINT_KINDS = frozenset(("contrast", "luminance"))
 """Kinds that change each grey value by itself."""
@@ -107,10 +113,41 @@ class _Split:
     def parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
         whole = self.judge(self.context[None], self.context)[0]
         labels = self._divide(int(whole.argmax())) if self.area.sum() >= 3 * LEAST_PART else None
-        if labels is None:
-            return [(self.whole, whole)]
-        masks = [(labels == code) & self.area for code in np.unique(labels[self.area])]
-        return [(self._with_rim(mask), self.name(mask)) for mask in masks]
+        if labels is not None:
+            masks = [(labels == code) & self.area for code in np.unique(labels[self.area])]
+            return [(self._with_rim(mask), self.name(mask)) for mask in masks]
+        return self._with_shift(SETS[int(whole.argmax())]) or [(self.whole, whole)]
+
+    def _with_shift(self, kinds: tuple[str, ...]) -> list[tuple[np.ndarray, np.ndarray]] | None:
+        """The place where means of blocks are shifted by contrast or luminance over other kinds, and the rest."""
+        shifted = None if POINT_KINDS & set(kinds) else self._shifted()
+        if shifted is None:
+            return None
+        here = self.name(shifted)
+        besides = set(SETS[int(here.argmax())]) - set(kinds)
+        if not besides or not besides <= POINT_KINDS:
+            return None
+        rest = self.area & ~shifted
+        return [(self._with_rim(rest), self.name(rest)), (self._with_rim(shifted), here)]
+
+    def _shifted(self) -> np.ndarray | None:
+        """Cells, side by side, whose mean has moved much further than those of others; None if there are few.
+
+        Blur, coders and noise leave the mean over some blocks nearly as it was.
+        """
+        pixels = self.sums[..., 0]
+        shift = self.sums[..., names().index("error 0")] / np.maximum(pixels, 1)
+        shift = np.where(self.area, shift - np.median(shift[self.area]), 0)
+        weight = ndimage.uniform_filter(self.area.astype(float), 3, mode="constant")
+        smooth = ndimage.uniform_filter(shift, 3, mode="constant") / np.maximum(weight, 0.1)
+        typical = 1.4826 * float(np.median(np.abs(smooth[self.area]))) + LEAST_SHIFT / FAR_SHIFT
+        far = (np.abs(smooth) > FAR_SHIFT * typical) & self.area
+        islands, _ = ndimage.label(ndimage.binary_closing(far, ALL_AROUND) & self.area, ALL_AROUND)
+        sizes = np.bincount(islands.ravel())
+        sizes[0] = 0
+        largest = islands == int(sizes.argmax())
+        enough = max(1.5 * LEAST_PART, 0.01 * self.area.sum()) <= sizes.max() <= 0.6 * self.area.sum()
+        return largest if enough else None
 
     def _with_rim(self, mask: np.ndarray) -> np.ndarray:
         """Blocks of a part, with those of the rim whose nearest judged block belongs to it."""

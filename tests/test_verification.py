@@ -1,0 +1,139 @@
+"""The second look at doubtful parts: what it measures, how it weighs, and that its weights are the best ones."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from llise import datasets, distortions
+from llise.diagnosis import pictures
+from llise.diagnosis.copies import SETS, draw_pair, is_contrast_about_another_pivot
+from llise.diagnosis.diagnoser import Diagnoser, diagnose
+from llise.diagnosis.judge import greys, shipped_judge
+from llise.diagnosis.second_look import draw_evidence
+from llise.diagnosis.verification import EVIDENCE, MOST_SETS, NO_EVIDENCE, evidence, fit_weights, likely_sets, weighed
+from llise.kinds.jpeg import code_jpeg
+from llise.kinds.jpeg_quality import CoefficientPairs
+from llise.kinds.jpeg_tables import STANDARD_TABLE
+
+IMAGE = datasets.reference()[100:292, 100:292]
+WHOLE = np.ones((24, 24), bool)
+EVEN = np.full(len(SETS), 1 / len(SETS))
+
+
+def code(*kinds: str) -> int:
+    return SETS.index(kinds)
+
+
+def unexplained(copy: np.ndarray, *sets: tuple[str, ...]) -> list[float]:
+    """Share of the error that each set leaves unexplained."""
+    table = evidence(IMAGE, copy, WHOLE, EVEN, [code(*kinds) for kinds in sets], greys(IMAGE))
+    columns = [i for i, name in enumerate(EVIDENCE) if name.startswith("unexplained")]
+    return np.exp(table[:, columns].sum(axis=1)).tolist()
+
+
+@pytest.mark.parametrize("true, wrong", [
+    (("blur",), ("jpeg",)), (("jpeg",), ("blur",)), (("luminance",), ("blur",)), (("contrast",), ("luminance",)),
+])  # fmt: skip
+def test_the_true_kind_leaves_least_unexplained(true, wrong):
+    copy = distortions.apply(IMAGE, true[0], 100, random_state=0)
+    right, other = unexplained(copy, true, wrong)
+    assert right < 0.1 < other
+
+
+def test_a_pair_leaves_less_unexplained_than_one_of_its_kinds():
+    noisy = distortions.apply(IMAGE, "gaussian_noise", 150, random_state=0)
+    both, one = unexplained(distortions.apply(noisy, "jpeg", 60), ("gaussian_noise", "jpeg"), ("jpeg",))
+    assert both < 0.5 * one
+
+
+def test_evidence_turns_a_doubtful_answer():
+    probabilities = np.zeros(len(SETS))
+    probabilities[[code("blur"), code("contrast", "blur")]] = 0.4, 0.6
+    copy = distortions.apply(IMAGE, "blur", 100)
+    codes = likely_sets(probabilities, WHOLE.size)
+    table = evidence(IMAGE, copy, WHOLE, probabilities, codes, greys(IMAGE))
+    after = weighed(probabilities, codes, table, shipped_judge().verification)
+    assert SETS[int(after.argmax())] == ("blur",) and after.sum() == pytest.approx(1)
+
+
+def test_sure_answers_and_tiny_parts_are_left_alone():
+    sure = np.eye(len(SETS))[3]
+    assert likely_sets(sure, 100) == [] and likely_sets(EVEN, 2) == []
+    assert len(likely_sets(EVEN, 100)) == MOST_SETS
+
+
+def test_weights_are_those_of_greatest_likelihood():
+    rng = np.random.default_rng(0)
+    true_weights = np.array([1.0, -0.8, -0.5, -0.3, 0.4, 0.2, -0.2, 0.3, -0.4])
+    samples = []
+    for _ in range(3000):
+        table = rng.normal(size=(rng.integers(2, MOST_SETS + 1), len(EVIDENCE)))
+        chances = np.exp(table @ true_weights)
+        samples.append((table, int(rng.choice(len(table), p=chances / chances.sum()))))
+    weights = fit_weights(samples, penalty=0.0)
+    np.testing.assert_allclose(weights, true_weights, atol=0.12)
+
+    def loss(w: np.ndarray) -> float:
+        return float(np.mean([np.logaddexp.reduce(table @ w) - (table @ w)[true] for table, true in samples]))
+
+    np.testing.assert_allclose(approx_fprime(weights.astype(float), loss, 1e-6), 0, atol=2e-4)
+    assert fit_weights([]) is NO_EVIDENCE
+
+
+def test_evidence_is_drawn_with_the_true_set_among_those_tried():
+    samples = list(draw_evidence(("camera", "text"), shipped_judge(), [(7, seed) for seed in range(12)]))
+    assert samples and all(table.shape[1] == len(EVIDENCE) and 0 <= true < len(table) for table, true in samples)
+
+
+def test_pairs_of_contrast_and_luminance_are_no_contrast_about_a_usual_pivot():
+    rng = np.random.default_rng(0)
+    drawn = [draw_pair(pictures.draw_crop(("camera", "coffee"), rng), ("contrast", "luminance"), 200, rng)
+             for _ in range(12)]  # fmt: skip
+    drawn = [pair for pair in drawn if pair is not None]
+    assert len(drawn) >= 4
+    mean = float(IMAGE.mean())
+    about_mean = np.clip(np.rint(mean + 1.3 * (IMAGE - mean)), 0, 255).astype(np.uint8)
+    about_grey = np.clip(np.rint(128 + 0.7 * (IMAGE - 128.0)), 0, 255).astype(np.uint8)
+    shifted = np.clip(np.rint(mean + 0.8 * (IMAGE - mean) + 25), 0, 255).astype(np.uint8)
+    kinds = ("contrast", "luminance")
+    assert [is_contrast_about_another_pivot(kinds, IMAGE, copy) for copy in (about_mean, about_grey, shifted)] == [
+        True, True, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rounding", [0.33, 0.375, 0.46])
+def test_the_rounding_of_a_coder_is_found(rounding):
+    image, table = pictures.load("camera")[:256, :256], np.rint(3 * STANDARD_TABLE**0.9)
+    copy = code_jpeg(image, table, rounding)
+    everywhere = np.ones(image.shape, bool)
+    _, found, by = CoefficientPairs(image.astype(np.float32), copy.astype(np.float32), everywhere).nearest_table()
+    error = np.mean((copy.astype(float) - image) ** 2)
+    assert abs(by - rounding) < 0.05
+    assert np.mean((copy - code_jpeg(image, found, by).astype(float)) ** 2) < 0.15 * error
+
+
+def test_code_jpeg_by_hand_is_the_coder_of_pillow():
+    image = pictures.load("camera")[:100, :90]
+    by_hand, by_pillow = code_jpeg(image, 2 * STANDARD_TABLE, 0.4999999), code_jpeg(image, 2 * STANDARD_TABLE)
+    assert np.mean((by_hand.astype(float) - by_pillow) ** 2) < 0.5
+
+
+@pytest.mark.parametrize("below", ["blur", "jpeg", "gaussian_noise"])
+def test_a_shift_of_luminance_over_another_kind_is_found(below):
+    reference = pictures.load("coffee")[:256, :256]
+    copy = distortions.apply(reference, below, 120, random_state=0).copy()
+    copy[64:144, 80:176] = np.clip(copy[64:144, 80:176].astype(int) + 12, 0, 255)
+    (found,) = diagnose(reference, [copy])
+    assert set(found.verdict) == {below, "luminance"}
+    place = np.zeros((32, 32), bool)
+    place[8:18, 10:22] = True
+    shift = next(fault for fault in found.faults if fault.kinds == ("luminance",))
+    assert (shift.region & place).sum() / (shift.region | place).sum() > 0.7
+
+
+def test_nothing_is_shifted_in_a_copy_with_one_kind_everywhere():
+    reference = pictures.load("coffee")[:256, :256]
+    diagnoser = Diagnoser(reference)
+    for kind in ("blur", "jpeg", "gaussian_noise", "impulse_noise"):
+        (found,) = diagnoser.diagnose([distortions.apply(reference, kind, 200, random_state=1)])
+        assert found.verdict == (kind,)
