@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import zlib
 
 import numpy as np
 import pytest
@@ -28,7 +29,8 @@ from samples import (
 
 from llise.diagnosis.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, PAPER_MIXTURES
-from llise.output.page import HtmlReport, picture_uri, script_json
+from llise.output.page import HtmlReport, script_json
+from llise.output.pictures import DISPLAY_SIDE, PATCH_SIDE, difference_picture, patch_boxes, picture_uri
 from llise.output.words import COLOURS, NAMES, fault_phrase, place_words, verdict_sentence
 
 HOSTILE = '</script><img src=x onerror="alert(1)">&amp;.png'
@@ -45,6 +47,11 @@ def block(page, name):
     return json.loads(re.search(f'<script type="application/json" id="{name}">(.*?)</script>', page).group(1))
 
 
+def unpacked(text):
+    """Bytes of a stored block map."""
+    return zlib.decompress(base64.b64decode(text))
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
@@ -55,7 +62,7 @@ def page(tmp_path_factory):
 
 
 def test_nothing_in_the_page_refers_to_another_place(page):
-    assert not re.search(r"""(src|href)=["'](?!data:)""", page)
+    assert not re.search(r"""(src|href)=["'](?!data:|#)""", page)
     assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket", page)
     addresses = set(re.findall(r"https?://[^\"'\s]+", page))
     assert addresses == {"http://www.w3.org/2000/svg"}  # the name of SVG, not an address that is loaded
@@ -89,7 +96,7 @@ def test_block_maps_read_back_as_they_were(page):
     stored, original = block(page, "image-1"), diagnosis(manifold(128, 96), ("blur", "jpeg"), 1)
     rows, cols = original.block_grid
     assert (stored["rows"], stored["cols"], stored["m"]) == (rows, cols, 3)
-    read = {key: base64.b64decode(stored[key]) for key in ("labels", "severity", "nearest")}
+    read = {key: unpacked(stored[key]) for key in ("labels", "severity", "nearest")}
     assert np.array_equal(np.frombuffer(read["labels"], "u1").reshape(rows, cols), original.block_labels)
     roots = np.frombuffer(read["severity"], "<u2").reshape(rows, cols) / 256
     assert np.abs(roots - np.sqrt(original.block_severity)).max() <= 0.0021
@@ -103,7 +110,7 @@ def test_a_block_of_the_largest_error_fits(tmp_path):
     result.block_severity[0, 0] = 255**2
     write_html(tmp_path / "r.html", of, [result])
     stored = block((tmp_path / "r.html").read_text(), "image-0")
-    assert np.frombuffer(base64.b64decode(stored["severity"]), "<u2")[0] == 255 * 256
+    assert np.frombuffer(unpacked(stored["severity"]), "<u2")[0] == 255 * 256
 
 
 @pytest.mark.parametrize("context", [manifold, without_manifold])
@@ -153,6 +160,70 @@ def test_even_pure_noise_is_shown_within_the_budget():
 def test_large_pictures_are_shown_smaller():
     content = base64.b64decode(picture_uri(np.zeros((1500, 3000), np.uint8)).split(",")[1])
     assert Image.open(io.BytesIO(content)).size == (1024, 512)
+
+
+def shown(uri):
+    """Pixels of a picture in the page."""
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))).convert("L")).astype(float)
+
+
+def test_the_pictures_of_very_many_images_are_small(tmp_path):
+    of = without_manifold(256, 256)
+    sizes = {}
+    for n_images in (1, 6000):
+        with HtmlReport(tmp_path / "r.html", of, n_images=n_images) as report:
+            report.add(diagnosis(of, ("blur",)))
+        sizes[n_images] = sum(
+            len(value)
+            for value in block((tmp_path / "r.html").read_text(), "image-0").values()
+            if isinstance(value, str)
+        )
+    assert sizes[6000] < 20_000 < sizes[1]  # some 100 MB for all of them
+
+
+def test_neighbours_of_blocks_are_left_out_of_very_large_reports(tmp_path):
+    of = manifold(64, 64)
+    with HtmlReport(tmp_path / "r.html", of, n_images=1000) as report:
+        report.add(diagnosis(of, ("blur",)))
+    stored = block((tmp_path / "r.html").read_text(), "image-0")
+    assert stored["m"] == 0 and "nearest" not in stored
+
+
+def test_the_difference_is_that_of_the_original_pixels(tmp_path):
+    of = without_manifold(64, 64)
+    result = two_regions(of)
+    write_html(tmp_path / "r.html", of, [result])
+    stored = block((tmp_path / "r.html").read_text(), "image-0")
+    difference = result.image.astype(float) - of.reference
+    estimate = (shown(stored["difference"]) - 128) * stored["differenceRange"] / 127.5
+    assert np.sqrt(np.mean((estimate - difference).clip(-30, 30) ** 2)) < 3
+    light = result.faults[1].region.repeat(8, 0).repeat(8, 1)
+    assert np.median(estimate[light]) == pytest.approx(12, abs=1)
+
+
+def test_an_equal_copy_has_an_even_difference():
+    even, largest = difference_picture(OF.reference, OF.reference)
+    assert (even == 128).all() and largest > 0
+
+
+def test_large_pictures_have_patches_of_the_worst_blocks_at_full_resolution(tmp_path):
+    of = without_manifold(600, DISPLAY_SIDE + 200)
+    result = two_regions(of)
+    write_html(tmp_path / "r.html", of, [result])
+    patches = block((tmp_path / "r.html").read_text(), "image-0")["patches"]
+    assert [patch["fault"] for patch in patches] == [0, 1]
+    for patch, item in zip(patches, result.faults):
+        x, y, width, height = patch["box"]
+        assert (width, height) == (PATCH_SIDE, PATCH_SIDE)
+        worst = np.argwhere(item.region & (result.block_severity == result.block_severity[item.region].max()))[0] * 8
+        assert y <= worst[0] < y + height and x <= worst[1] < x + width
+        for name, picture in (("copy", result.image), ("reference", of.reference)):
+            original = picture[y : y + height, x : x + width].astype(float)
+            assert np.mean((shown(patch[name]) - original) ** 2) < 20
+
+
+def test_pictures_that_are_shown_whole_have_no_patches():
+    assert patch_boxes(two_regions(OF)) == []
 
 
 def test_an_error_while_images_come_leaves_no_file(tmp_path):

@@ -130,7 +130,8 @@ def judge_files(
         if html:
             from llise.output.page import HtmlReport
 
-            report = stack.enter_context(HtmlReport(html, diagnoser, f"Diagnosis against {Path(reference).name}"))
+            title = f"Diagnosis against {Path(reference).name}"
+            report = stack.enter_context(HtmlReport(html, diagnoser, title, len(files)))
         # On a terminal the rows of a table show the progress themselves.
         silent = quiet or (form == "table" and sys.stdout.isatty())
         for name, problem in progress(files, len(files), "diagnosing", silent):

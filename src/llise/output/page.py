@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import math
 import os
+import zlib
 from contextlib import AbstractContextManager
 from importlib.resources import files
 from typing import IO, Any, Protocol
@@ -20,6 +20,13 @@ import numpy as np
 from llise import __version__
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
 from llise.labels import LABELS, LETTERS
+from llise.output.pictures import (
+    DIFFERENCE_BYTES_PER_PIXEL,
+    DIFFERENCE_SIDE,
+    difference_picture,
+    patch_boxes,
+    picture_uri,
+)
 from llise.output.policy import sealed
 from llise.output.runs import block_runs
 from llise.output.settings import setting_rows
@@ -36,14 +43,17 @@ from llise.output.words import (
 )
 from llise.storage.files import atomic_write
 
-DISPLAY_SIDE = 1024
-"""Longest side of a displayed picture in pixels."""
-
-DISPLAY_BYTES_PER_PIXEL = 0.42
-"""Largest size of a displayed picture."""
-
 N_NEAREST = 3
 """Nearest training blocks that are shown of each block."""
+
+MAX_BYTES = 60_000_000
+"""Size of the pictures of a report that is told how many images it will have."""
+
+MAX_WITH_NEAREST = 300
+"""Largest number of images for which a report shows the nearest training blocks of each block."""
+
+SCRIPTS = ("helpers", "data", "table", "outlines", "picture", "detail", "map", "printing", "report")
+"""Files of the page's script in the order in which they are put together."""
 
 
 class Context(Protocol):
@@ -86,6 +96,9 @@ class HtmlReport:
         Gives the reference and, where a manifold was learned, the training images' labels, MSE and places in the map.
     title : str
         Heading of the page.
+    n_images : int
+        How many images will be added, as far as known. The pictures of very many images are shown smaller, so that the
+        file stays below some 100 MB.
 
     Examples
     --------
@@ -94,9 +107,12 @@ class HtmlReport:
     ...         report.add(diagnosis)
     """
 
-    def __init__(self, path: str | os.PathLike[str], context: Context, title: str = "Image diagnosis"):
+    def __init__(
+        self, path: str | os.PathLike[str], context: Context, title: str = "Image diagnosis", n_images: int = 1
+    ):
         self.context = context
         self.title = title
+        self.n_images = n_images
         self._target: AbstractContextManager[IO[Any]] = atomic_write(path, "w", encoding="utf-8")
         self._images: list[dict[str, Any]] = []
         self._failures: list[str] = []
@@ -126,7 +142,7 @@ class HtmlReport:
         diagnosis : Diagnosis
             Its diagnosis.
         """
-        self._write_json(f"image-{len(self._images)}", _image_data(diagnosis))
+        self._write_json(f"image-{len(self._images)}", self._image_data(diagnosis))
         self._images.append(_summary_data(diagnosis, f"image {len(self._images) + 1}"))
 
     def add_failure(self, message: str) -> None:
@@ -138,6 +154,52 @@ class HtmlReport:
             The reason, beginning with the file's name.
         """
         self._failures.append(message)
+
+    def _image_data(self, diagnosis: Diagnosis) -> dict[str, Any]:
+        """Pictures, faults and block maps, which the page reads when the image is opened."""
+        rows, cols = diagnosis.block_grid
+        severity = np.sqrt(diagnosis.block_severity.astype(float)) * 256
+        data = {
+            **self._pictures(diagnosis),
+            "rows": rows,
+            "cols": cols,
+            "labels": _packed(diagnosis.block_labels.astype(np.uint8)),
+            # Roots of the MSE in units of 1/256: the largest possible MSE fits into 16 bits.
+            "severity": _packed(np.rint(severity).astype("<u2")),
+            "faults": [_fault_data(fault, diagnosis.image.size) for fault in diagnosis.faults],
+            "m": 0,
+        }
+        if diagnosis.nearest is not None and self.n_images <= MAX_WITH_NEAREST:
+            nearest = diagnosis.nearest[..., :N_NEAREST]
+            data |= {"m": nearest.shape[-1], "nearest": _packed(nearest.astype("<u2"))}
+        return data
+
+    def _pictures(self, diagnosis: Diagnosis) -> dict[str, Any]:
+        """The copy, the difference, the map of the SSIM, and patches at full resolution."""
+        share = MAX_BYTES / self.n_images * 0.75  # base64 writes three bytes as four
+        reference, image = self.context.reference, diagnosis.image
+        difference, largest = difference_picture(reference, image)
+        pixels = min(image.size, DIFFERENCE_SIDE**2)
+        ssim = np.rint(np.clip(diagnosis.ssim_map, 0.0, 1.0) * 255.0).astype(np.uint8)
+        boxes = patch_boxes(diagnosis)
+
+        def patch(picture: np.ndarray, box: tuple[int, int, int, int]) -> str:
+            x, y, width, height = box
+            return picture_uri(picture[y : y + height, x : x + width], quality=92, most_bytes=0.3 * share / len(boxes))
+
+        return {
+            "picture": picture_uri(image, most_bytes=0.4 * share),
+            "difference": picture_uri(
+                difference, DIFFERENCE_SIDE, 70, most_bytes=min(0.2 * share, DIFFERENCE_BYTES_PER_PIXEL * pixels)
+            ),
+            "differenceRange": largest,
+            # Half the resolution is enough for a map that is smooth over several pixels.
+            "ssim": picture_uri(ssim, longest=256, quality=60, most_bytes=0.1 * share),
+            "patches": [
+                {"box": box, "fault": fault, "copy": patch(image, box), "reference": patch(reference, box)}
+                for fault, box in boxes
+            ],
+        }
 
     def _write_json(self, name: str, value: Any) -> None:
         self._file.write(f'<script type="application/json" id="{name}">{script_json(value)}</script>\n')
@@ -168,11 +230,14 @@ def script_json(value: Any) -> str:
 def _page(title: str) -> str:
     """The template with style, script and title filled in, but not yet the data."""
     templates = files("llise.output") / "templates"
-    page, style, helpers, script = (
-        (templates / name).read_text(encoding="utf-8").strip()
-        for name in ("report.html", "report.css", "helpers.js", "report.js")
-    )
-    contents = {"style": style, "script": f"{helpers}\n{script}", "version": __version__}
+
+    def read(*names: str) -> str:
+        return "\n".join((templates / name).read_text(encoding="utf-8").strip() for name in names)
+
+    page = read("report.html")
+    # One function around all files keeps their names apart from those of the browser.
+    script = '(() => {\n"use strict";\n' + read(*(f"{name}.js" for name in SCRIPTS)) + "\n})();"
+    contents = {"style": read("base.css", "report.css"), "script": script, "version": __version__}
     for name, text in contents.items():
         page = page.replace(f"<!--{name}-->", text)
     page = sealed(page)
@@ -209,28 +274,6 @@ def _training_data(context: Context) -> dict[str, Any] | None:
     }
 
 
-def _image_data(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Pictures, faults and block maps, which the page reads when the image is opened."""
-    rows, cols = diagnosis.block_grid
-    ssim = np.clip(diagnosis.ssim_map, 0.0, 1.0) * 255.0
-    data = {
-        "picture": picture_uri(diagnosis.image),
-        # Half the resolution is enough for a map that is smooth over several pixels.
-        "ssim": picture_uri(np.rint(ssim).astype(np.uint8), longest=256, quality=60),
-        "rows": rows,
-        "cols": cols,
-        "labels": _base64(diagnosis.block_labels.astype(np.uint8)),
-        # Roots of the MSE in units of 1/256: the largest possible MSE fits into 16 bits.
-        "severity": _base64(np.rint(np.sqrt(diagnosis.block_severity.astype(float)) * 256).astype("<u2")),
-        "faults": [_fault_data(fault, diagnosis.image.size) for fault in diagnosis.faults],
-        "m": 0,
-    }
-    if diagnosis.nearest is not None:
-        nearest = diagnosis.nearest[..., :N_NEAREST]
-        data |= {"m": nearest.shape[-1], "nearest": _base64(nearest.astype("<u2"))}
-    return data
-
-
 def _fault_data(fault: Fault, n_pixels: int) -> dict[str, Any]:
     """What the list of faults and the outlines show."""
     phrase = _unbroken(fault_phrase(fault, n_pixels))
@@ -264,47 +307,10 @@ def _summary_data(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
     }
 
 
-def picture_uri(image: np.ndarray, longest: int = DISPLAY_SIDE, quality: int = 88) -> str:
-    """Compress a picture for display.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w)
-        Grey values.
-    longest : int
-        Longest side of the displayed picture; a larger image is reduced.
-    quality : int
-        Quality of the WebP coding to begin with; it is lowered until the picture needs at most
-        ``DISPLAY_BYTES_PER_PIXEL``.
-
-    Returns
-    -------
-    str
-        A data URI.
-
-    Examples
-    --------
-    >>> picture_uri(np.zeros((8, 8), np.uint8)).split(",")[0]
-    'data:image/webp;base64'
-    """
-    from PIL import Image
-
-    picture = Image.fromarray(image)
-    picture.thumbnail((longest, longest), Image.Resampling.BOX)
-    budget = max(4096, DISPLAY_BYTES_PER_PIXEL * picture.width * picture.height)
-    while True:
-        buffer = io.BytesIO()
-        picture.save(buffer, "WEBP", quality=quality, method=3)
-        # Noise compresses badly: lower the quality until the picture is within its budget.
-        if buffer.tell() <= budget or quality <= 20:
-            return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
-        quality -= 12
-
-
 def _unbroken(text: str) -> str:
     """Keep numbers and their units on one line."""
     return text.replace(" %", "\u00a0%").replace(" px", "\u00a0px")
 
 
-def _base64(values: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
+def _packed(values: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 9)).decode("ascii")

@@ -1,4 +1,3 @@
-"use strict";
 // What the report's script needs of the browser: elements, numbers as text, stored arrays, pictures, colours.
 const byId = (id) => document.getElementById(id);
 const json = (id) => JSON.parse(byId(id).textContent);
@@ -14,12 +13,10 @@ function element(tag, attributes = {}, ...children) {
   node.append(...children);
   return node;
 }
-function shape(tag, attributes, title) {
+function shape(tag, { style, ...attributes }, title) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key === "style") node.style.cssText = value; // an attribute would be against the page's security policy
-    else node.setAttribute(key, value);
-  }
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (style) Object.assign(node.style, style);
   if (title) {
     const text = document.createElementNS("http://www.w3.org/2000/svg", "title");
     text.textContent = title;
@@ -28,7 +25,10 @@ function shape(tag, attributes, title) {
   return node;
 }
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-const words = (text) => new Uint16Array(bytes(text).buffer); // little-endian, as every browser's host
+async function unpacked(text) {
+  const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}
 const fixed = (value, digits) => (value === null ? "∞" : value.toFixed(digits));
 const percent = (value) => `${Math.round(100 * value)}\u00a0%`;
 const rounded = (mse) => (mse < 10 ? mse.toFixed(1) : Math.round(mse).toString());
