@@ -179,8 +179,17 @@ def test_pages_show_the_numbers_of_results_json_and_every_figure(folder, results
     assert markdown == to_markdown(parts) and page == to_html(parts, out)
     drawn = {path.name for path in (out / "figures").glob("*.png")}
     assert drawn == set(re.findall(r"\(figures/([^)]+)\)", markdown)) and len(drawn) == 7
-    assert page.count("data:image/png;base64,") == len(drawn)
+    assert page.count('src="data:image/png;base64,') == len(drawn)
+    assert page.count('(prefers-color-scheme: dark)" srcset="data:image/png;base64,') == len(drawn)
     assert not re.search(r"""(src|href)=["']?(https?:|//|figures/)""", page)
+
+
+def test_figures_for_dark_mode_are_the_same_on_a_dark_ground(folder):
+    figures = folder / "out" / "figures"
+    for path in figures.glob("*.png"):
+        light, dark = (Image.open(file).convert("L") for file in (path, figures / "dark" / path.name))
+        assert light.size == dark.size
+        assert light.getpixel((1, 1)) == 255 and dark.getpixel((1, 1)) < 40
 
 
 def test_figures_are_small_files_of_readable_size(folder):

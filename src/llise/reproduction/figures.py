@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 try:
     import matplotlib
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 except ImportError as error:
@@ -27,22 +28,54 @@ from llise.storage.files import atomic_write
 MARKERS = ("*", "s", "o", "^", "D", "X", "P")
 """Shapes in the order of LABELS, for readers who do not see the colours."""
 
-INK, QUIET, LINE = "#1b1f24", "#59626e", "#dde1e6"
-STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": "#9aa5b1",
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "grid.color": LINE,
-    "legend.frameon": False,
-}
+
+class Theme(NamedTuple):
+    """Colours of a figure, as the page has them in light and dark mode.
+
+    Attributes
+    ----------
+    ink, quiet, edge, line, background : str
+        Of text, what is less important, axes, grids and the ground.
+    shares : tuple of str
+        From 0 to 100 %.
+
+    Examples
+    --------
+    >>> LIGHT.style["figure.facecolor"], DARK.style["figure.facecolor"]
+    ('#ffffff', '#1a1e24')
+    """
+
+    ink: str
+    quiet: str
+    edge: str
+    line: str
+    background: str
+    shares: tuple[str, ...]
+
+    @property
+    def style(self) -> dict[Any, Any]:
+        """Settings of matplotlib."""
+        return {
+            "font.family": "DejaVu Sans",
+            "font.size": 9,
+            "text.color": self.ink,
+            "figure.facecolor": self.background,
+            "axes.facecolor": self.background,
+            "axes.labelcolor": self.ink,
+            "axes.edgecolor": self.edge,
+            "axes.titlesize": 10,
+            "axes.titleweight": "bold",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "xtick.color": self.quiet,
+            "ytick.color": self.quiet,
+            "grid.color": self.line,
+            "legend.frameon": False,
+        }
+
+
+LIGHT = Theme("#1b1f24", "#59626e", "#9aa5b1", "#dde1e6", "#ffffff", ("#f7fbff", "#6baed6", "#08306b"))
+DARK = Theme("#e8ebef", "#9aa5b1", "#59626e", "#2d343d", "#1a1e24", ("#1a1e24", "#0b62a8", "#9fd3f8"))
 DPI = 110
 SOLVERS = {  # name, colour and line style of each curve
     "admm": ("ADMM", COLOURS[5], "-"),
@@ -53,7 +86,7 @@ SOLVERS = {  # name, colour and line style of each curve
 
 
 def draw(folder: Path, results: dict[str, Any], training: ImageSet, test: ImageSet) -> list[Path]:
-    """Draw all figures for which the results have data, as PNG files.
+    """Draw all figures for which the results have data, as PNG files; those for dark mode into the subfolder ``dark``.
 
     Parameters
     ----------
@@ -67,23 +100,29 @@ def draw(folder: Path, results: dict[str, Any], training: ImageSet, test: ImageS
     Returns
     -------
     list of Path
-        The files.
+        The files for light mode.
 
     Examples
     --------
     >>> draw(Path("figures"), done.results, training, test)  # doctest: +SKIP
     """
+    (folder / "dark").mkdir(exist_ok=True)
+    _draw_all(folder / "dark", DARK, results, training, test)
+    return _draw_all(folder, LIGHT, results, training, test)
+
+
+def _draw_all(folder: Path, theme: Theme, results: dict[str, Any], training: ImageSet, test: ImageSet) -> list[Path]:
     figures: dict[str, Callable[[], Figure | None]] = {
         "training": lambda: _training_samples(training),
         "test": lambda: _test_images(test),
-        "confusion": lambda: _confusion(results),
-        "block-confusion": lambda: _block_confusion(results),
+        "confusion": lambda: _confusion(results, theme),
+        "block-confusion": lambda: _block_confusion(results, theme),
         "manifold": lambda: _manifold(results),
         "manifolds": lambda: _manifolds(results),
         "convergence": lambda: _convergence(results),
     }
     written = []
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(theme.style):
         for name, make in figures.items():
             figure = make()
             path = folder / f"{name}.png"
@@ -95,10 +134,20 @@ def draw(folder: Path, results: dict[str, Any], training: ImageSet, test: ImageS
     return written
 
 
+def _ink() -> str:
+    """Colour of the text of the figure that is being drawn."""
+    return matplotlib.rcParams["text.color"]
+
+
+def _quiet() -> str:
+    """Colour of what is less important in the figure that is being drawn."""
+    return matplotlib.rcParams["xtick.color"]
+
+
 def _save(figure: Figure, path: Path) -> None:
     """Write a PNG of 256 colours, which is small and looks the same."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, facecolor="white")
+    figure.savefig(buffer, format="png", dpi=DPI)
     picture = Image.open(buffer).convert("RGB").quantize(256, dither=Image.Dither.NONE)
     with atomic_write(path) as file:
         picture.save(file, "PNG", optimize=True)
@@ -143,45 +192,50 @@ def _picture(axis: Any, image: np.ndarray | None, title: str, below: str = "") -
     small.thumbnail((192, 192), Image.Resampling.LANCZOS)
     axis.imshow(np.asarray(small), cmap="gray", vmin=0, vmax=255, interpolation="nearest")
     axis.set_title(title, fontsize=8.5)
-    axis.text(0.5, -0.04, below, transform=axis.transAxes, ha="center", va="top", fontsize=7.5, color=QUIET)
+    axis.text(0.5, -0.04, below, transform=axis.transAxes, ha="center", va="top", fontsize=7.5, color=_quiet())
 
 
 # ------------------------------------------------------------------------------------------ recognition
 
 
-def _confusion(results: dict[str, Any]) -> Figure:
+def _confusion(results: dict[str, Any], theme: Theme) -> Figure:
     """Training images judged leave-one-out, as shares of each true kind."""
     counts = {name: np.array(entry["train"]["confusion"]) for name, entry in _ordered(results)}
     shares = {name: matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1) for name, matrix in counts.items()}
-    return _matrices(shares, "share of the images", {name: e["train"]["accuracy"] for name, e in _ordered(results)})
+    accuracy = {name: entry["train"]["accuracy"] for name, entry in _ordered(results)}
+    return _matrices(shares, "share of the images", accuracy, theme)
 
 
-def _block_confusion(results: dict[str, Any]) -> Figure | None:
+def _block_confusion(results: dict[str, Any], theme: Theme) -> Figure | None:
     """Votes of the blocks, as shares of each true kind."""
     trained = {name: e["train"] for name, e in _ordered(results) if e["train"]["block_confusion"]}
     if not trained:
         return None
     matrices = {name: np.array(train["block_confusion"]) for name, train in trained.items()}
-    return _matrices(matrices, "share of the blocks", {name: t["block_accuracy"] for name, t in trained.items()})
+    accuracy = {name: train["block_accuracy"] for name, train in trained.items()}
+    return _matrices(matrices, "share of the blocks", accuracy, theme)
 
 
-def _matrices(matrices: dict[str, np.ndarray], unit: str, right: dict[str, float]) -> Figure:
+def _matrices(matrices: dict[str, np.ndarray], unit: str, right: dict[str, float], theme: Theme) -> Figure:
     cols = min(4, len(matrices))
     rows = -(-len(matrices) // cols)
     figure, axes = _panels(rows, cols, 0.6 + 2.35 * cols, 2.6 * rows + 0.2)
     letters = list(LETTERS.values())
     picture: Any = None
+    shades = LinearSegmentedColormap.from_list("shares", theme.shares)
     for axis in axes.flat[len(matrices) :]:
         axis.set_axis_off()
     for axis, (name, matrix) in zip(axes.flat, matrices.items()):
-        picture = axis.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
+        picture = axis.imshow(matrix, cmap=shades, vmin=0, vmax=1)
         axis.set_title(f"{_short(name)}\n", fontsize=8.5)
-        axis.text(0.5, 1.03, f"{right[name]:.1%} right", transform=axis.transAxes, ha="center", fontsize=8, color=QUIET)
+        axis.text(
+            0.5, 1.03, f"{right[name]:.1%} right", transform=axis.transAxes, ha="center", fontsize=8, color=_quiet()
+        )
         axis.set_xticks(range(len(letters)), letters, fontsize=7.5)
         axis.set_yticks(range(len(letters)), letters, fontsize=7.5)
         axis.tick_params(length=0)
         for i, j in np.argwhere(matrix >= 0.005):
-            shade = "white" if matrix[i, j] > 0.55 else INK
+            shade = theme.background if matrix[i, j] > 0.65 else theme.ink
             axis.text(j, i, f"{100 * matrix[i, j]:.0f}", ha="center", va="center", fontsize=6.5, color=shade)
         axis.spines[:].set_visible(False)
     for axis in axes[:, 0]:
@@ -210,7 +264,7 @@ def _manifold(results: dict[str, Any]) -> Figure | None:
     for (name, entry), (by_kind, by_error) in zip(shown, axes):
         _points_by_kind(by_kind, entry["map"], results, size=30)
         place = np.array(entry["map"]["train"])
-        picture = by_error.scatter(*place.T, c=training["mse"], cmap="viridis", s=30, edgecolor=INK, linewidth=0.3)
+        picture = by_error.scatter(*place.T, c=training["mse"], cmap="viridis", s=30, edgecolor=_ink(), linewidth=0.3)
         by_kind.set_title(f"{_solver_words(name, entry)}: kinds")
         by_error.set_title(f"{_solver_words(name, entry)}: error")
         for axis in (by_kind, by_error):
@@ -243,7 +297,7 @@ def _points_by_kind(axis: Any, places: dict[str, list], results: dict[str, Any],
         size_here = 4 * size if label == "original" else size
         mine = place[labels == label]
         axis.scatter(
-            *mine.T, s=size_here, color=COLOURS[code], marker=MARKERS[code], edgecolor=INK, linewidth=0.3,
+            *mine.T, s=size_here, color=COLOURS[code], marker=MARKERS[code], edgecolor=_ink(), linewidth=0.3,
             zorder=3 if label == "original" else 2,
         )  # fmt: skip
 
@@ -259,7 +313,7 @@ def _kind_legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], linestyle="", marker=MARKERS[code], color=COLOURS[code], markeredgecolor=INK,
+        Line2D([], [], linestyle="", marker=MARKERS[code], color=COLOURS[code], markeredgecolor=_ink(),
                markeredgewidth=0.4, markersize=9 if code == 0 else 6, label=NAMES[label])
         for code, label in enumerate(LABELS)
     ]  # fmt: skip
@@ -280,7 +334,7 @@ def _convergence(results: dict[str, Any]) -> Figure | None:
             for solver in SOLVERS:
                 if values := curves[step].get(solver):
                     _curve(axis, values["iteration"], values[measure], *SOLVERS[solver])
-            axis.axvline(curves["published_iterations"][row], color=QUIET, linewidth=1, linestyle=":")
+            axis.axvline(curves["published_iterations"][row], color=_quiet(), linewidth=1, linestyle=":")
             axis.set_title(f"{title}: {'objective' if measure == 'objective' else 'constraint violation'}")
             axis.grid(True, linewidth=0.6)
             axis.set_xscale("log")
@@ -307,7 +361,7 @@ def _curve(axis: Any, iteration: Sequence[int], quartiles: Sequence, name: str, 
 
 def _label_published(axis: Any, count: int) -> None:
     axis.annotate(
-        "published count", (count, 1), xycoords=("data", "axes fraction"), xytext=(-4, -3), fontsize=8, color=QUIET,
+        "published count", (count, 1), xycoords=("data", "axes fraction"), xytext=(-4, -3), fontsize=8, color=_quiet(),
         textcoords="offset points", ha="right", va="top",
     )  # fmt: skip
 

@@ -286,6 +286,16 @@ def _mark_heads(tokens: Sequence[Any]) -> None:
 
 
 def _figure(picture: Picture, folder: Path, markdown: MarkdownIt) -> str:
-    data = base64.b64encode((folder / picture.file).read_bytes()).decode("ascii")
-    image = f'<img alt="{html.escape(picture.caption)}" src="data:image/png;base64,{data}">'
-    return f"<figure>{image}<figcaption>{markdown.renderInline(picture.caption)}</figcaption></figure>"
+    """A picture with its caption; in dark mode the file of the same name in the subfolder ``dark``, if there is one."""
+    light = folder / picture.file
+    dark = light.parent / "dark" / light.name
+    source = (
+        f'<source media="screen and (prefers-color-scheme: dark)" srcset="{_png_uri(dark)}">' if dark.is_file() else ""
+    )
+    image = f'<img alt="{html.escape(picture.caption)}" src="{_png_uri(light)}">'
+    caption = markdown.renderInline(picture.caption)
+    return f"<figure><picture>{source}{image}</picture><figcaption>{caption}</figcaption></figure>"
+
+
+def _png_uri(path: Path) -> str:
+    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
