@@ -24,7 +24,7 @@ from llise.cli.running import workers
 from llise.labels import LABELS
 
 SCHEMA = json.loads((files("llise.output") / "diagnose.schema.json").read_text())
-COMMANDS = ("demo", "diagnose", "fit", "distort", "info", "reproduce", "completion")
+COMMANDS = ("demo", "diagnose", "serve", "fit", "distort", "info", "reproduce", "completion")
 
 
 def environment(folder):

@@ -25,6 +25,7 @@ from llise.cli.info import info
 from llise.cli.options import examples
 from llise.cli.reproduce import reproduce
 from llise.cli.running import complain
+from llise.cli.serve import serve
 
 
 class Interrupted(Exception):
@@ -37,7 +38,7 @@ class Commands(click.Group):
     Examples
     --------
     >>> commands.list_commands(click.Context(commands))[:3]
-    ['demo', 'diagnose', 'fit']
+    ['demo', 'diagnose', 'serve']
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -88,7 +89,7 @@ def commands() -> None:
     """
 
 
-for _command in (demo, diagnose, fit, distort, info, reproduce, completion):
+for _command in (demo, diagnose, serve, fit, distort, info, reproduce, completion):
     commands.add_command(_command)
 
 
