@@ -110,7 +110,7 @@ def serve(port: int, limits: Limits, started: Callable[[str], None]) -> None:
     >>> serve(0, Limits(), print)  # doctest: +SKIP
     """
     if not os.environ.get("LLISE_TRACEBACK"):
-        # Requests that are cut off when the page ends are no errors to speak of.
+        # Requests that are cut off when the page ends are not worth a report.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     with local_server(port, limits) as (server, listening, address):
         listening.listen(128)  # a browser that is quicker than the server waits a moment
