@@ -217,6 +217,8 @@ class _Features:
             out[f"part {name}"] = out[f"left {name}"] - out["clean mse"]
             if name == "line":
                 self._line(coefficients, gram, n)
+            if name == "curve":
+                self._curve("curve", coefficients)
             if name == "line blur":
                 out["gain beside blur"] = coefficients[:, 1] / 64
             if name in ("blur", "all"):
@@ -260,6 +262,14 @@ class _Features:
         out["least shift against slope"] = np.log(least**2 + 0.3) - strength
         out["spread against picture's"] = np.log(spread / self.spread)
 
+    def _curve(self, name: str, coefficients: np.ndarray) -> None:
+        """Where the curve of grey values leaves a grey as it was: contrast does so at its pivot, often at the ends."""
+        places = {"black": -2.0, "mid-grey": 0.0, "white": 2.0, "picture's mean": self.mean, "median": self.middle}
+        for place, grey in places.items():
+            powers = np.power.outer(np.asarray(grey), np.arange(4))
+            shift = (coefficients[:, :4] * powers).sum(axis=1)
+            self.out[f"{name} at {place}"] = np.sign(shift) * np.log1p(np.abs(shift))
+
     def means(self) -> None:
         """The curve that takes the reference's block means to the copy's."""
         out = self.out
@@ -275,6 +285,7 @@ class _Features:
                 out["means slope"] = coefficients[:, 1] / 64
             if name == "curve":
                 out["means bend 2"], out["means bend 3"] = (np.arcsinh(coefficients[:, i]) for i in (2, 3))
+                self._curve("means curve", coefficients)
 
     def textures(self) -> None:
         out = self.out

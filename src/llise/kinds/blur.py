@@ -63,7 +63,7 @@ class Blur(Kind):
 
     def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         ways = (_low_pass, _motion, _one_sided, _disc, _box, _pillow_gaussian, _resampling)
-        way = ways[rng.choice(len(ways), p=[0.46, 0.11, 0.07, 0.1, 0.07, 0.07, 0.12])]
+        way = ways[rng.choice(len(ways), p=[0.42, 0.11, 0.07, 0.1, 0.07, 0.07, 0.16])]
         return way(image, rng)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:

@@ -60,19 +60,35 @@ class Contrast(Kind):
         )
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        # The settings are those of the nearest line; an S-shaped curve is applied as the nearest polynomial.
+        # The gain is that of the nearest line; an S-shaped curve is applied as the nearest polynomial, and its pivot is
+        # the grey that this leaves as it was.
         gain, offset = fit_line(before, after, mask, slope=True)
         middle = float(before[mask].mean()) if mask.any() else 128.0
         pivot = offset / (1 - gain) if abs(1 - gain) > 1e-3 else middle
-        curve = _nearest_curve(before, after, mask, gain, offset)
+        curve, bent = _nearest_curve(before, after, mask, gain, offset)
+        if bent:
+            pivot = _fixed_grey(curve, gain, middle, pivot)
         return Fit(
             {"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))},
             lambda image: np.interp(image, np.arange(256), curve).astype(np.float32),
         )
 
 
-def _nearest_curve(before: np.ndarray, after: np.ndarray, mask: np.ndarray, gain: float, offset: float) -> np.ndarray:
-    """Table of 256 levels: the line plus a polynomial of the third degree if that is much nearer."""
+def _fixed_grey(curve: np.ndarray, gain: float, middle: float, otherwise: float) -> float:
+    """Grey nearest to the middle at which the curve crosses the diagonal in the direction of the gain."""
+    change = curve - np.arange(256)
+    rising = np.sign(gain - 1)
+    crossings = np.flatnonzero((rising * change[:-1] <= 0) & (rising * change[1:] > 0))
+    if crossings.size == 0:
+        return otherwise
+    at = crossings[np.argmin(np.abs(crossings - middle))]
+    return float(at + change[at] / (change[at] - change[at + 1]))
+
+
+def _nearest_curve(
+    before: np.ndarray, after: np.ndarray, mask: np.ndarray, gain: float, offset: float
+) -> tuple[np.ndarray, bool]:
+    """Table of 256 levels: the line, or a polynomial of the third degree if that is much nearer; and whether it is."""
     levels = np.arange(256.0)
     line = np.clip(gain * levels + offset, 0, 255)
     index = np.clip(np.rint(before[mask]), 0, 255).astype(int)
@@ -80,14 +96,15 @@ def _nearest_curve(before: np.ndarray, after: np.ndarray, mask: np.ndarray, gain
     mean = np.bincount(index, after[mask], minlength=256) / np.maximum(count, 1)
     used = (count > 0) & (mean > 1) & (mean < 254)
     if np.count_nonzero(used) < 8:
-        return line
+        return line, False
     x, weight = (levels - 128) / 128, np.sqrt(count)
     cubic = np.polynomial.polynomial.polyfit(x[used], mean[used], 3, w=weight[used])
     inside = np.clip(x, x[used].min(), x[used].max())
     curve = np.clip(np.polynomial.polynomial.polyval(inside, cubic), 0, 255)
     curve = np.where(x == inside, curve, np.clip(curve + gain * (x - inside) * 128, 0, 255))
     misfit = [float((weight**2 * (table - mean) ** 2).sum()) / max(float(count.sum()), 1) for table in (line, curve)]
-    return curve if misfit[1] < 0.5 * misfit[0] - 0.05 else line
+    bent = misfit[1] < 0.5 * misfit[0] - 0.05
+    return (curve, True) if bent else (line, False)
 
 
 def _draw_pivot(image: np.ndarray, rng: np.random.Generator, statistics: GreyStatistics) -> float:
