@@ -2,6 +2,7 @@
 
 import ast
 import os
+import signal
 import stat
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +18,7 @@ from llise.cli import main as program
 from llise.cli.fit import fitted_diagnoser
 from llise.cli.main import commands
 from llise.cli.places import Input, Output
+from llise.cli.running import progress
 from llise.output.policy import sealed
 from llise.output.text import csv_cell
 from llise.reproduction.markup import Text, code_span, to_html
@@ -202,3 +204,11 @@ def test_templates_have_a_policy_and_nothing_that_it_forbids(template):
     elements = " ".join(part.split(">")[0] for part in text.split("<")[1:])
     for forbidden in (" on", " style=", "javascript:", " src=", "http:"):
         assert forbidden not in elements.lower().replace(" on ", " "), forbidden
+
+
+def test_an_interrupt_that_a_library_took_for_a_bad_file_ends_a_batch(monkeypatch):
+    items = iter(progress("abc", 3, "judging", quiet=True))
+    assert next(items) == "a"
+    monkeypatch.setattr("llise.cli.signals._received", [signal.SIGINT])
+    with pytest.raises(KeyboardInterrupt):
+        next(items)

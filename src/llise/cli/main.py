@@ -27,6 +27,8 @@ from llise.cli.reproduce import reproduce
 from llise.cli.running import complain
 from llise.cli.serve import serve
 
+INTERRUPTED = "interrupted; no file was left incomplete"
+
 
 class Interrupted(Exception):
     """Ctrl-C, as an exception that click passes on."""
@@ -116,29 +118,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = commands.main(arguments, prog_name="llise", standalone_mode=False)
         sys.stdout.flush()
     except (Interrupted, KeyboardInterrupt, click.Abort):
-        status = complain("interrupted; no file was left incomplete", signals.status())
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        status = 2
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "llise"
-        status = complain(f"{error.format_message()} (see {command} --help)", 2)
-    except click.ClickException as error:
-        status = complain(error.format_message(), 1)
-    except (ValueError, OSError, ImportError) as error:
-        _traceback_if_wanted()
-        status = complain(str(error) or type(error).__name__, 1)
-    except MemoryError:
-        status = complain("out of memory; use a smaller image or fewer jobs", 1)
+        status = complain(INTERRUPTED, signals.status())
     except Exception as error:
-        _traceback_if_wanted()
-        status = complain(f"{type(error).__name__}: {error}; set LLISE_TRACEBACK=1 and report what it shows", 1)
+        # A library that was interrupted while it was imported may turn that into an error of its own.
+        status = complain(INTERRUPTED, signals.status()) if signals.received() else _report(error)
     if lost := streams.failure():
         # A program that reads our output and has seen enough, such as head, is no error to speak of.
         if not isinstance(lost, BrokenPipeError):
             complain(f"cannot write standard output: {lost.strerror}; the results there are incomplete")
         status = status or 1
     return status if isinstance(status, int) else 0
+
+
+def _report(error: Exception) -> int:
+    """Print an error as one line; return the exit status."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return 2
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "llise"
+        return complain(f"{error.format_message()} (see {command} --help)", 2)
+    if isinstance(error, click.ClickException):
+        return complain(error.format_message(), 1)
+    if isinstance(error, MemoryError):
+        return complain("out of memory; use a smaller image or fewer jobs", 1)
+    _traceback_if_wanted()
+    if isinstance(error, ValueError | OSError | ImportError):
+        return complain(str(error) or type(error).__name__, 1)
+    return complain(f"{type(error).__name__}: {error}; set LLISE_TRACEBACK=1 and report what it shows", 1)
 
 
 def _traceback_if_wanted() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from llise.cli import signals
+
 
 def complain(message: str, status: int = 1) -> int:
     """Print an error as one line on standard error.
@@ -98,7 +100,15 @@ def progress(items: Iterable[Any], total: int, what: str, quiet: bool) -> Iterab
     """
     from tqdm import tqdm
 
-    return tqdm(items, what, total, file=sys.stderr, disable=True if quiet else None, leave=False)
+    return tqdm(_until_interrupted(items), what, total, file=sys.stderr, disable=True if quiet else None, leave=False)
+
+
+def _until_interrupted(items: Iterable[Any]) -> Iterator[Any]:
+    """The same items; an interrupt that a library took for an error of a file ends them all the same."""
+    for item in items:
+        if signals.received():
+            raise KeyboardInterrupt
+        yield item
 
 
 @contextmanager

@@ -47,6 +47,21 @@ def ignore() -> None:
     _raise_later(0)
 
 
+def received() -> bool:
+    """Tell whether one of the signals has come.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> received()
+    False
+    """
+    return bool(_received)
+
+
 def status() -> int:
     """Exit status of a command that was interrupted, as shells count it.
 
