@@ -171,7 +171,7 @@ def test_commands_show_control_characters_escaped(folder, name):
 @click.pass_context
 def program_command(context):
     """The program as it runs in a process, with its messages for errors."""
-    context.exit(program.main(context.args))
+    program.main(context.args)
 
 
 @pytest.mark.parametrize(

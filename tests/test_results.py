@@ -127,7 +127,7 @@ def test_the_schema_refuses_what_is_not_a_diagnosis():
 def test_json_without_images_is_an_object_too():
     out = io.StringIO()
     Json(out, "a\udcff.png").close()
-    assert json.loads(out.getvalue()) == {"schema": 2, "reference": "a\udcff.png", "images": []}
+    assert json.loads(out.getvalue()) == {"schema": 2, "reference": "a\\udcff.png", "images": []}
 
 
 def test_csv_reads_back():

@@ -38,7 +38,10 @@ def call(folder: Path, arguments: Sequence[str]) -> tuple[int, str, str]:
     """Run a command in this process, with UTF-8 streams: status, standard output and standard error."""
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True) for _ in range(2)]
     with chdir(folder), redirect_stdout(streams[0]), redirect_stderr(streams[1]):
-        status = main(arguments)
+        try:
+            main(arguments)
+        except SystemExit as end:
+            status = int(end.code or 0)
     out, errors = (stream.buffer.getvalue().decode("utf-8") for stream in streams)  # type: ignore[attr-defined]
     return status, out, errors
 

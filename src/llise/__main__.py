@@ -11,13 +11,21 @@ def main() -> None:
 
         streams.guard()
         signals.install()
-        from llise.cli.main import main as run
-
-        status = run()
+        status = _status()
         signals.ignore()
     except KeyboardInterrupt:
         status = _interrupted()
     _leave(status)
+
+
+def _status() -> int:
+    """Run the command; return its exit status."""
+    from llise.cli.main import main as run
+
+    try:
+        run()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
 
 
 def _interrupted() -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -95,7 +95,7 @@ for _command in (demo, diagnose, serve, fit, distort, info, reproduce, completio
     commands.add_command(_command)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn every error into an exit status and one line.
 
     Parameters
@@ -103,16 +103,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         The command and its arguments; those of the process if left out.
 
-    Returns
-    -------
-    int
-        The exit status.
+    Raises
+    ------
+    SystemExit
+        Always, with the exit status.
 
     Examples
     --------
     >>> main(["--version"])  # doctest: +SKIP
     llise 0.1.0
-    0
     """
     try:
         status = commands.main(arguments, prog_name="llise", standalone_mode=False)
@@ -127,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not isinstance(lost, BrokenPipeError):
             complain(f"cannot write standard output: {lost.strerror}; the results there are incomplete")
         status = status or 1
-    return status if isinstance(status, int) else 0
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 def _report(error: Exception) -> int:
