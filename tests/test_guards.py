@@ -117,8 +117,8 @@ def test_every_path_of_every_command_says_whether_it_is_read_or_written():
     for command in commands.commands.values():
         for parameter in command.params:
             if isinstance(parameter.type, click.Path):
-                is_output = bool(written & set(parameter.opts))
-                assert isinstance(parameter.type, Output if is_output else Input), (command.name, parameter.name)
+                types = Output if written & set(parameter.opts) else Input | Output
+                assert isinstance(parameter.type, types), (command.name, parameter.name)
 
 
 def test_two_outputs_cannot_be_one_file(folder):
