@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from llise.cli.options import examples, quiet_option
-from llise.cli.running import note, one_line_warnings
+from llise.cli.running import note, one_line_warnings, say
 
 
 @click.command(epilog=examples("llise serve", "llise serve --port 8080 --max-size 100 --open"))
@@ -36,7 +36,7 @@ def serve(port: int, max_size: int, max_files: int, open_page: bool, quiet: bool
         ) from None
 
     def started(address: str) -> None:
-        click.echo(address)
+        say(address)
         note("open this address in a browser of this computer; Ctrl-C ends the page and removes what was sent", quiet)
         if open_page:
             click.launch(address)
