@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, log10
-from typing import Literal
 
 import numpy as np
 from scipy import ndimage
 
-from llise.diagnosis.block_sums import BLOCK
-
-ROUNDING = 1
-"""Largest difference of grey levels that rounding leaves."""
-
-ROUNDING_MSE = 0.5
-"""Mean squared error of a block that is more than rounding, even where no pixel differs by more than one level."""
+from llise.differences import by_block, measure_differences
 
 LEAST_LIKENESS = 0.45
 """Likeness below which an image does not look like a copy: of 2652 pairs of different photographs 0.42 at most."""
@@ -105,55 +98,19 @@ def measure_copy(reference: np.ndarray, copy: np.ndarray) -> Measures:
     >>> measures.mse, measures.changed.sum()
     (25.0, np.int64(1))
     """
-    error = np.abs(np.subtract(copy, reference, dtype=np.int16))
-    blocks = by_block(error, mode="constant")
-    largest = blocks.max(axis=-1)
-    block_mse = np.einsum("rcp,rcp->rc", blocks, blocks, dtype=np.int64) / _block_sizes(error.shape)
-    total = float(np.einsum("ij,ij->", error, error, dtype=np.int64)) / error.size
+    errors = measure_differences(reference, copy)
+    mse = errors.squared_error / reference.size
     ssim_map, ssim = ssim_of(reference, copy)
     return Measures(
-        mse=total,
-        psnr=10 * log10(255**2 / total) if total else inf,
+        mse=mse,
+        psnr=10 * log10(255**2 / mse) if mse else inf,
         ssim=ssim,
         ssim_map=ssim_map,
-        block_mse=block_mse.astype(np.float32),
-        differs=largest > 0,
-        changed=(largest > ROUNDING) | (block_mse >= ROUNDING_MSE),
+        block_mse=errors.block_mse,
+        differs=errors.differs,
+        changed=errors.changed,
         likeness=likeness(reference, copy),
     )
-
-
-def _block_sizes(shape: tuple[int, ...]) -> np.ndarray:
-    """Number of pixels of each block that lie in the picture."""
-    rows, cols = (np.minimum(BLOCK, n - np.arange(0, n, BLOCK)) for n in shape)
-    return np.outer(rows, cols).astype(np.float32)
-
-
-def by_block(values: np.ndarray, mode: Literal["edge", "constant"] = "edge") -> np.ndarray:
-    """Return the pixels of each block.
-
-    Parameters
-    ----------
-    values : ndarray, shape (h, w)
-        A picture or a map.
-    mode : {"edge", "constant"}
-        What fills blocks where the picture ends early: its last row and column, or zeros.
-
-    Returns
-    -------
-    ndarray, shape (rows, cols, 64)
-        Pixels of each block, row by row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.measures import by_block
-    >>> by_block(np.zeros((20, 8))).shape
-    (3, 1, 64)
-    """
-    rows, cols = (-(-n // BLOCK) for n in values.shape)
-    padded = np.pad(values, [(0, rows * BLOCK - values.shape[0]), (0, cols * BLOCK - values.shape[1])], mode=mode)
-    return padded.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, BLOCK * BLOCK)
 
 
 def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
