@@ -73,6 +73,28 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     ...     read_image(f"{folder}/grey.png").tolist()
     [[7, 7, 7, 7], [7, 7, 7, 7]]
     """
+    return as_uint8(read_pixels(path))
+
+
+def read_pixels(path: str | os.PathLike[str]) -> np.ndarray:
+    """Read an image file as :func:`read_image` does, but keep its colours.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w) or (h, w, 3)
+        Grey levels, or red, green and blue.
+
+    Examples
+    --------
+    >>> read_pixels("absent.png")
+    Traceback (most recent call last):
+    llise.images.ImageError: absent.png: no such file; check the name
+    """
     _check_file(Path(path))
     from PIL import Image
 
@@ -83,7 +105,7 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
             with Image.open(path, formats=FORMATS) as picture:
                 _check_kind(picture, path)
                 picture.load()
-                return _grey(picture, path)
+                return _pixels(picture, path)
     except ImageError:
         raise
     except Image.UnidentifiedImageError:
@@ -154,8 +176,8 @@ def _tiff_depth(tags: Mapping[int, Any]) -> int:
     return 32 if bits.max() > 8 and (white_is_zero or signed) else int(bits.max())
 
 
-def _grey(picture: Image, path: object) -> np.ndarray:
-    """Pixels of an opened picture as 8-bit grey, with the EXIF orientation applied."""
+def _pixels(picture: Image, path: object) -> np.ndarray:
+    """Pixels of an opened picture as 8-bit grey or colour, with the EXIF orientation applied."""
     from PIL import ImageOps
 
     picture = ImageOps.exif_transpose(picture)
@@ -164,10 +186,8 @@ def _grey(picture: Image, path: object) -> np.ndarray:
     if picture.has_transparency_data:
         picture = picture.convert("RGBA")
         _check_opaque(np.asarray(picture.getchannel("A")), path)
-    if picture.mode not in ("1", "L"):
-        picture = picture.convert("RGB")
     # A copy, because the array that Pillow returns is read-only.
-    return np.array(picture.convert("L"))
+    return np.array(picture.convert("L" if picture.mode in ("1", "L") else "RGB"))
 
 
 def _check_opaque(alpha: np.ndarray, name: object) -> None:
