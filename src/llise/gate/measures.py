@@ -1,0 +1,181 @@
+"""Measures of a pair by NumPy alone, since loading SciPy takes longer than measuring; pixels may be left out."""
+
+from __future__ import annotations
+
+from math import inf, log10
+
+import numpy as np
+
+from llise.differences import Differences, by_block
+from llise.gate.outcome import Measures
+
+WINDOW = 7
+"""Side of the windows of SSIM."""
+
+ROWS = 256
+"""Rows that are measured at once, so that large pictures need little memory."""
+
+COLOR_ROUNDING = 2
+"""Largest difference of red, green or blue that is left by rounding, where a program has converted the colours."""
+
+
+def measure_pair(
+    reference: np.ndarray, copy: np.ndarray, differences: Differences, compared: np.ndarray | None = None
+) -> Measures:
+    """Measure a copy whose ignored pixels are already those of the reference.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    differences : Differences
+        Of these pictures.
+    compared : ndarray of bool, shape (h, w), optional
+        Pixels that take part; all if left out.
+
+    Returns
+    -------
+    Measures
+        Without the colour difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.differences import measure_differences
+    >>> reference, copy = np.full((16, 16), 9, np.uint8), np.full((16, 16), 12, np.uint8)
+    >>> measure_pair(reference, copy, measure_differences(reference, copy)).mse
+    9.0
+    """
+    n_pixels = reference.size if compared is None else int(np.count_nonzero(compared))
+    blocks = differences.changed if compared is None else by_block(compared, mode="constant").any(axis=-1)
+    mse = differences.squared_error / n_pixels
+    return Measures(
+        mse=mse,
+        psnr=10 * log10(255**2 / mse) if mse else inf,
+        ssim=mean_ssim(reference, copy, compared),
+        area=float(np.count_nonzero(differences.changed) / (blocks.size if compared is None else blocks.sum())),
+        color_difference=None,
+    )
+
+
+def mean_ssim(reference: np.ndarray, copy: np.ndarray, compared: np.ndarray | None = None) -> float | None:
+    """Return the mean SSIM, as scikit-image computes it with its default settings.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    compared : ndarray of bool, shape (h, w), optional
+        Pixels of the SSIM map that take part; all but a border of 3 pixels if left out.
+
+    Returns
+    -------
+    float or None
+        None where no whole window of 7 x 7 pixels has a centre that takes part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_ssim(np.eye(16, dtype=np.uint8), np.eye(16, dtype=np.uint8))
+    1.0
+    """
+    height, width = reference.shape
+    if min(height, width) < WINDOW:
+        return None
+    rim, total, count = WINDOW // 2, 0.0, 0
+    for top in range(0, height - WINDOW + 1, ROWS):
+        rows = slice(top, min(top + ROWS + WINDOW - 1, height))
+        values = _ssim_map(reference[rows], copy[rows])
+        if compared is not None:
+            values = values[compared[rows][rim:-rim, rim:-rim]]
+        total += float(values.sum())
+        count += values.size
+    return total / count if count else None
+
+
+def _ssim_map(reference: np.ndarray, copy: np.ndarray) -> np.ndarray:
+    """SSIM of each window; the sums of whole numbers are exact."""
+    x, y = reference.astype(np.int32), copy.astype(np.int32)
+    n = WINDOW * WINDOW
+    mean_x, mean_y, xx, yy, xy = (_window_sums(values) / n for values in (x, y, x * x, y * y, x * y))
+    to_sample = n / (n - 1)  # covariances are those of a sample
+    c1, c2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+    product = mean_x * mean_y
+    squares = mean_x * mean_x + mean_y * mean_y
+    covariance = to_sample * (xy - product)
+    variances = to_sample * (xx + yy - squares)
+    return (2 * product + c1) * (2 * covariance + c2) / ((squares + c1) * (variances + c2))
+
+
+def _window_sums(values: np.ndarray) -> np.ndarray:
+    """Sums over all whole windows."""
+    for _ in range(2):  # over the rows, then over the columns
+        sums = values[: len(values) - WINDOW + 1].copy()
+        for i in range(1, WINDOW):
+            sums += values[i : i + len(sums)]
+        values = sums.T
+    return values
+
+
+def colors_differ(reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Tell whether red, green or blue of any pixel differs by more than rounding leaves.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w, 3)
+        The two pictures.
+
+    Returns
+    -------
+    bool
+        True where one does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grey = np.full((8, 8, 3), 90, np.uint8)
+    >>> colors_differ(grey, grey + 2), colors_differ(grey, grey + 3)
+    (False, True)
+    """
+    return any(
+        bool((np.abs(np.subtract(a, b, dtype=np.int16)) > COLOR_ROUNDING).any())
+        for a, b in zip(_chunks(reference), _chunks(copy))
+    )
+
+
+def color_difference(reference: np.ndarray, copy: np.ndarray, compared: np.ndarray | None = None) -> float:
+    """Return the mean CIEDE2000 of two pictures, both taken as sRGB.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w, 3)
+        The two pictures.
+    compared : ndarray of bool, shape (h, w), optional
+        Pixels that take part; all if left out.
+
+    Returns
+    -------
+    float
+        0 for equal colours; a difference of about 1 can just be seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> red, green = np.array([[[255, 0, 0]]], np.uint8), np.array([[[0, 255, 0]]], np.uint8)
+    >>> round(color_difference(red, green), 1)
+    86.6
+    """
+    from skimage.color import deltaE_ciede2000, rgb2lab
+
+    masks = [None] * len(reference) if compared is None else _chunks(compared)
+    total, count = 0.0, 0
+    for a, b, mask in zip(_chunks(reference), _chunks(copy), masks):
+        values = deltaE_ciede2000(rgb2lab(a), rgb2lab(b))
+        values = values if mask is None else values[mask]
+        total += float(values.sum())
+        count += values.size
+    return total / count
+
+
+def _chunks(picture: np.ndarray) -> list[np.ndarray]:
+    return [picture[top : top + ROWS] for top in range(0, len(picture), ROWS)]

@@ -1,0 +1,71 @@
+"""How much of each kind a gate may allow: which setting is limited, in which unit and in which direction.
+
+The table imports none of the kinds, so that a limit can be checked before they are loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The limit of one kind.
+
+    Attributes
+    ----------
+    words : str
+        What is allowed, with ``{}`` for the limit, such as ``"quality {} or better"``.
+    value : callable
+        Takes the settings that were estimated, by name, and returns the number to compare with the limit. It raises
+        KeyError where the setting was not estimated.
+    at_least : bool
+        Whether the number must be the limit or more; otherwise it must be the limit or less.
+    highest : float
+        Largest limit that makes sense; the smallest is 0.
+
+    Examples
+    --------
+    >>> from llise.kinds.limits import LIMITS
+    >>> LIMITS["jpeg"].holds(75.0, limit=60.0), LIMITS["blur"].holds(2.0, limit=1.5)
+    (True, False)
+    """
+
+    words: str
+    value: Callable[[Mapping[str, float]], float]
+    at_least: bool = False
+    highest: float = 255.0
+
+    def holds(self, value: float, limit: float) -> bool:
+        """Tell whether a number keeps the limit.
+
+        Parameters
+        ----------
+        value : float
+            What :attr:`value` returned.
+        limit : float
+            The limit.
+
+        Returns
+        -------
+        bool
+            True if it does.
+        """
+        return value >= limit if self.at_least else value <= limit
+
+
+LIMITS = {
+    "contrast": Limit("a gain that differs from 1 by {} at most", lambda at: abs(at["gain"] - 1)),
+    "gaussian_noise": Limit("a deviation of {} grey levels at most", lambda at: at["sigma"]),
+    "luminance": Limit("{} grey levels lighter or darker at most", lambda at: abs(at["offset"])),
+    "blur": Limit("{} px at most", lambda at: at["sigma"]),
+    "impulse_noise": Limit("{} % of the pixels at most", lambda at: 100 * at["share"], highest=100.0),
+    "jpeg": Limit("quality {} or better", lambda at: at["quality"], at_least=True, highest=100.0),
+}
+"""Limit of each kind that has one.
+
+The settings are those of :meth:`llise.kinds.base.Kind.estimate`. The ``sigma`` of a blur is the standard deviation of
+its kernel in pixels; for a lens blur that is half of the radius, for a motion blur the length over the root of 24. A
+share of pixels, like every setting, is that inside the region of the fault.
+"""
