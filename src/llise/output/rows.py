@@ -84,11 +84,29 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "block_grid": list(diagnosis.block_grid),
         "block_labels": [[BLOCK_LABELS[code] for code in row] for row in diagnosis.block_labels],
         "is_copy": bool(diagnosis.is_copy),
-        "faults": [_fault_dict(fault) for fault in diagnosis.faults],
+        "faults": [fault_dict(fault) for fault in diagnosis.faults],
     }
 
 
-def _fault_dict(fault: Fault) -> dict[str, Any]:
+def fault_dict(fault: Fault) -> dict[str, Any]:
+    """Make the entry of a fault in JSON output.
+
+    Parameters
+    ----------
+    fault : Fault
+        The fault.
+
+    Returns
+    -------
+    dict
+        Plain data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fault_dict(Fault(("blur",), 0.9, np.ones((1, 1), bool), (0, 0, 8, 8), 1.0, {"blur": 80.0}))["blocks"]
+    [[0, 0, 0]]
+    """
     return {
         "kinds": list(fault.kinds),
         "confidence": float(fault.confidence),
