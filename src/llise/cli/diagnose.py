@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -70,9 +71,12 @@ def diagnose(
     with session(quiet, jobs if learned or model else None, scheduler):
         from llise.images import ImageError, check_reference, read_image
 
-        problems = [problem for _, problem in _expand(images)]
-        if all(problems):  # there is nothing to judge: say so before learning anything
+        files = _expand(images)
+        problems = [problem for _, problem in files if problem]
+        if len(problems) == len(files):  # there is nothing to judge: say so before learning anything
             raise ImageError(problems[0])
+        for problem in problems:
+            complain(problem)
         pixels = read_image(reference)
         check_reference(pixels, name=str(reference))
         if model:
@@ -84,7 +88,7 @@ def diagnose(
 
             diagnoser = Diagnoser(pixels)
         form = "json" if as_json else "csv" if as_csv else "table"
-        return judge_files(diagnoser, str(reference), images, form, html, quiet)
+        return judge_files(diagnoser, str(reference), images, form, html, quiet, reported=problems)
 
 
 def judge_files(
@@ -94,6 +98,7 @@ def judge_files(
     form: str,
     html: Path | None,
     quiet: bool,
+    reported: Sequence[str] = (),
 ) -> int:
     """Diagnose images one after the other, print a row for each and write a report.
 
@@ -111,6 +116,8 @@ def judge_files(
         The report's file.
     quiet : bool
         Show no progress.
+    reported : sequence of str
+        Problems that were reported before any work.
 
     Returns
     -------
@@ -141,7 +148,8 @@ def judge_files(
                 diagnosis = _diagnosis(diagnoser, name, problem)
             except ValueError as error:
                 failures += 1
-                complain(str(error))
+                if str(error) not in reported:
+                    complain(str(error))
                 rows.add_failure(name, str(error))
                 if report:
                     report.add_failure(str(error))
@@ -154,12 +162,14 @@ def judge_files(
 
 
 def _expand(paths: Sequence[str | Path]) -> list[tuple[str, str | None]]:
-    """Name of each image, and what is already known to be wrong with it: a folder may hold no image."""
+    """Name of each image, and what is wrong with it before it is read: there is no such file, or a folder is empty."""
     from llise.images import ImageError, image_files
 
     files: list[tuple[str, str | None]] = []
     for path in paths:
         try:
+            if not os.path.exists(path):
+                raise ImageError(f"{path}: no such file; check the name")
             files += [(str(file), None) for file in image_files([path])]
         except ImageError as error:
             files.append((str(path), str(error)))
