@@ -20,11 +20,12 @@ from PIL import Image
 from samples import BAD_FILES, picture, write_bad_file
 
 import llise
+from llise.cli.main import main
 from llise.cli.running import workers
 from llise.labels import LABELS
 
 SCHEMA = json.loads((files("llise.output") / "diagnose.schema.json").read_text())
-COMMANDS = ("demo", "diagnose", "serve", "fit", "distort", "info", "reproduce", "completion")
+COMMANDS = ("demo", "diagnose", "check", "serve", "fit", "distort", "info", "reproduce", "cache", "completion")
 
 
 def environment(folder):
@@ -261,8 +262,9 @@ def test_bad_images_are_reported_and_do_not_stop_the_others(json_run):
     assert ["error" in image for image in result["images"]] == [True] * len(bad) + [False] * 3
     lines = done.stderr.splitlines()
     assert len(lines) == len(bad)
-    for line, name in zip(lines, bad):
-        assert line.startswith(f"llise: error: {name}: ") and "; " in line
+    for name in bad:
+        (line,) = (line for line in lines if line.startswith(f"llise: error: {name}: "))
+        assert "; " in line
         if Path(name).name in BAD_FILES:
             assert BAD_FILES[Path(name).name][1] in line
     assert "wide.png: 64 x 32 pixels, but the reference has 64 x 64" in done.stderr
@@ -407,3 +409,37 @@ def test_jobs_are_the_threads_that_all_steps_use(jobs):
     """joblib's own configuration ignores the number for threads unless it names the backend too."""
     with workers(jobs):
         assert joblib.Parallel(n_jobs=None, prefer="threads")._effective_n_jobs() == jobs
+
+
+# ------------------------------------------------------------------------------------------------------------ cache
+
+
+def test_the_cache_is_listed_and_cleared(run, folder, tmp_path):
+    models = folder / "cache" / "llise" / "models"
+    models.mkdir(parents=True, exist_ok=True)
+    (models / "0123.safetensors").write_bytes(bytes(2_500_000))
+    os.utime(models / "0123.safetensors", (86400, 86400))
+    done = run("cache", "path")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{models}\n", "")
+    done = run("cache", "list")
+    count = len(list(models.glob("*.safetensors")))
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) == count + 1
+    assert lines[0].split()[:2] == ["0123.safetensors", "2.5"] and "1970-01-0" in lines[0]
+    assert lines[-1].startswith(f"{count} model") and lines[-1].endswith(f"in {models}")
+    done = run("cache", "clear")
+    assert done.stdout.startswith(f"deleted {count} model") and not list(models.iterdir())
+    assert run("cache", "list").stdout == f"0 models, 0.0 MB in {models}\n"
+
+
+def test_a_name_that_does_not_exist_is_reported_before_any_work(folder, monkeypatch, capsys):
+    """Learning the manifold for a report takes long."""
+
+    def learn(*_, **__):
+        assert "absent.png: no such file" in capsys.readouterr().err
+        raise ValueError("learned")
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("llise.cli.diagnose.fitted_diagnoser", learn)
+    assert main(["diagnose", "ref.png", "copies", "absent.png", "--html", "early.html"]) == 1
+    assert "learned" in capsys.readouterr().err

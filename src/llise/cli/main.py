@@ -16,6 +16,8 @@ import click
 
 from llise import __version__
 from llise.cli import signals, streams
+from llise.cli.cache import cache
+from llise.cli.check import check
 from llise.cli.completion import completion
 from llise.cli.demo import demo
 from llise.cli.diagnose import diagnose
@@ -40,7 +42,7 @@ class Commands(click.Group):
     Examples
     --------
     >>> commands.list_commands(click.Context(commands))[:3]
-    ['demo', 'diagnose', 'serve']
+    ['demo', 'diagnose', 'check']
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -80,7 +82,11 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=examples("llise demo", "llise diagnose original.png copies/ --html report.html"),
+    epilog=examples(
+        "llise demo",
+        "llise diagnose original.png copies/ --html report.html",
+        "llise check original.png copy.png --min-psnr 35",
+    ),
 )
 @click.version_option(__version__, prog_name="llise", message="%(prog)s %(version)s")
 def commands() -> None:
@@ -91,7 +97,7 @@ def commands() -> None:
     """
 
 
-for _command in (demo, diagnose, serve, fit, distort, info, reproduce, completion):
+for _command in (demo, diagnose, check, serve, fit, distort, info, reproduce, cache, completion):
     commands.add_command(_command)
 
 
@@ -137,11 +143,11 @@ def _report(error: Exception) -> int:
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else "llise"
         return complain(f"{error.format_message()} (see {command} --help)", 2)
-    if isinstance(error, click.ClickException):
-        return complain(error.format_message(), 1)
     if isinstance(error, MemoryError):
         return complain("out of memory; use a smaller image or fewer jobs", 1)
     _traceback_if_wanted()
+    if isinstance(error, click.ClickException):
+        return complain(error.format_message(), error.exit_code)
     if isinstance(error, ValueError | OSError | ImportError):
         return complain(str(error) or type(error).__name__, 1)
     return complain(f"{type(error).__name__}: {error}; set LLISE_TRACEBACK=1 and report what it shows", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -126,3 +127,47 @@ def keep(model: Diagnoser, reference: np.ndarray, settings: dict[str, Any]) -> b
     except OSError:
         return False
     return True
+
+
+def model_files() -> list[Path]:
+    """List the files of the cached models.
+
+    Returns
+    -------
+    list of Path
+        The one that was not used for the longest time first; empty without a cache.
+
+    Examples
+    --------
+    >>> all(path.suffix == ".safetensors" for path in model_files())
+    True
+    """
+    used = []
+    for path in folder().glob("*.safetensors"):
+        with contextlib.suppress(OSError):  # another process may have deleted it
+            used.append((path.stat().st_mtime_ns, path))
+    return [path for _, path in sorted(used)]
+
+
+def clear() -> int:
+    """Delete all cached models.
+
+    Returns
+    -------
+    int
+        How many were deleted.
+
+    Raises
+    ------
+    OSError
+        A file cannot be deleted.
+
+    Examples
+    --------
+    >>> clear()  # doctest: +SKIP
+    3
+    """
+    files = model_files()
+    for path in files:
+        path.unlink(missing_ok=True)
+    return len(files)
