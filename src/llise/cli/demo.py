@@ -28,7 +28,7 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
     """Diagnose distorted copies of a built-in image.
 
     Learns the manifold of the image, diagnoses twelve distorted copies of it, prints a table and writes the
-    copies and an HTML report. Takes about a minute.
+    copies and an HTML report. Takes about half a minute.
     """
     with session(quiet, jobs):
         import json

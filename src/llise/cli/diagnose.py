@@ -64,6 +64,9 @@ def diagnose(
     Each IMAGE is a copy of REFERENCE and has the same size. A folder stands for all images in it. An image that
     cannot be read is reported and skipped; the exit status is then 1. A report also shows where the copies lie in
     the manifold of the reference, which is learned once per reference and then cached.
+
+    At 512 x 512 pixels the first copy takes a second or two, each further one half a second at most, and learning the
+    manifold ten to fifteen seconds of processor time.
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")

@@ -297,9 +297,9 @@ def _keys(line: str) -> list[str] | None:
 
 def _located(message: str, text: str) -> str:
     """tomllib's message with the line and its text: "line 3, 'max-mse 4': Expected '=' after a key"."""
-    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
+    place = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
     lines = text.rstrip().splitlines()
-    if not found or not lines:
+    if not place or not lines:
         return message
-    number = min(int(found[2] or len(lines)), len(lines))
-    return f"line {number}, {lines[number - 1].strip()[:60]!r}: {found[1]}"
+    number = min(int(place[2] or len(lines)), len(lines))
+    return f"line {number}, {lines[number - 1].strip()[:60]!r}: {place[1]}"
