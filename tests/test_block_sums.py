@@ -12,9 +12,9 @@ from llise import datasets, distortions
 from llise.diagnosis import block_sums, reference_blocks
 from llise.diagnosis.features import LARGEST, curve_misfit, feature_names, features
 from llise.diagnosis.judge import greys
-from llise.diagnosis.measures import likeness, measure_copy, ssim_of
+from llise.diagnosis.measures import likeness, measure_copy
 from llise.diagnosis.reference_blocks import ReferenceBlocks
-from llise.differences import by_block
+from llise.differences import by_block, ssim_of
 from llise.kinds.jpeg_tables import COSINES
 from llise.labels import KINDS
 

@@ -1,4 +1,4 @@
-"""What differs between a picture and its copy, block by block, by NumPy alone so that it is known at once."""
+"""What differs between a picture and its copy: errors by block and local SSIM, by NumPy alone, so without delay."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from typing import Literal
 import numpy as np
 
 BLOCK = 8
-"""Side of a block in pixels."""
+"""Side of a block in pixels: that of JPEG's grid."""
 
 ROUNDING = 1
 """Largest difference of grey levels that rounding leaves."""
 
 ROUNDING_MSE = 0.5
 """Mean squared error of a block that is more than rounding, even where no pixel differs by more than one level."""
+
+SSIM_ROWS = 256
+"""Rows of the SSIM map that are computed at once, so that large pictures need little memory."""
+
+SSIM_WINDOW = 7
+SSIM_C1, SSIM_C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+"""Side of the window, and the constants that keep the ratios of even windows finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +120,55 @@ def by_block(values: np.ndarray, mode: Literal["edge", "constant"] = "edge") -> 
     rows, cols = (-(-n // BLOCK) for n in values.shape)
     padded = np.pad(values, [(0, rows * BLOCK - values.shape[0]), (0, cols * BLOCK - values.shape[1])], mode=mode)
     return padded.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, BLOCK * BLOCK)
+
+
+def ssim_of(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the map of the local SSIM and its mean, as scikit-image computes them.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures, 7 pixels or more on each side.
+
+    Returns
+    -------
+    ssim_map : ndarray of float32, shape (h, w)
+        Local SSIM, windows of 7 x 7 pixels.
+    ssim : float
+        Mean without the border of 3 pixels, where windows are cut off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.differences import ssim_of
+    >>> ssim_of(np.eye(16, dtype=np.uint8), np.eye(16, dtype=np.uint8))[1]
+    1.0
+    """
+    rows, rim = reference.shape[0], SSIM_WINDOW // 2
+    reference, copy = (np.pad(picture, rim, mode="symmetric") for picture in (reference, copy))
+    chunks = [slice(top, min(top + SSIM_ROWS, rows) + 2 * rim) for top in range(0, rows, SSIM_ROWS)]
+    out = np.concatenate([_local_ssim(reference[chunk], copy[chunk]) for chunk in chunks])
+    return out, float(out[rim:-rim, rim:-rim].mean(dtype=np.float64))
+
+
+def _local_ssim(reference: np.ndarray, copy: np.ndarray) -> np.ndarray:
+    """SSIM of each whole window: sums over windows are exact in 32-bit integers, their ratios are not."""
+    n = SSIM_WINDOW**2
+    x, y = (picture.astype(np.int32) for picture in (reference, copy))
+    sum_x, sum_y, sum_squares, sum_product = (_window_sums(values) for values in (x, y, x * x + y * y, x * y))
+    means, squared_means = sum_x * sum_y, sum_x * sum_x + sum_y * sum_y
+    covariance, variances = n * sum_product - means, n * sum_squares - squared_means
+    means, squared_means, covariance, variances = (
+        values.astype(np.float32) for values in (means, squared_means, covariance, variances)
+    )
+    above = (2 / n**2 * means + SSIM_C1) * (2 / (n * (n - 1)) * covariance + SSIM_C2)
+    return above / ((1 / n**2 * squared_means + SSIM_C1) * (1 / (n * (n - 1)) * variances + SSIM_C2))
+
+
+def _window_sums(values: np.ndarray) -> np.ndarray:
+    """Sums over all windows of 7 x 7 pixels that lie inside the array."""
+    for _ in range(2):
+        two = values[:-1] + values[1:]
+        four = two[:-2] + two[2:]
+        values = (four[:-3] + two[4:-1] + values[6:]).T
+    return values

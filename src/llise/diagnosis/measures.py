@@ -8,7 +8,7 @@ from math import inf, log10
 import numpy as np
 from scipy import ndimage
 
-from llise.differences import by_block, measure_differences
+from llise.differences import by_block, measure_differences, ssim_of
 
 LEAST_LIKENESS = 0.45
 """Likeness below which an image does not look like a copy: of 2652 pairs of different photographs 0.42 at most."""
@@ -22,13 +22,6 @@ NEIGHBOURHOOD = 9
 
 SMOOTHINGS = (0.0, 1.5, 3.0, 5.0)
 """Widths, in blocks, by which the reference is smoothed before it is compared, as the copy may be blurred."""
-
-SSIM_ROWS = 256
-"""Rows of the SSIM map that are computed at once, so that large pictures need little memory."""
-
-SSIM_WINDOW = 7
-SSIM_C1, SSIM_C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
-"""Side of the window, and the constants that keep the ratios of even windows finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,55 +144,3 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
 def _relief(means: np.ndarray) -> np.ndarray:
     """Block means less the mean of their neighbourhood."""
     return (means - ndimage.uniform_filter(means, NEIGHBOURHOOD, mode="nearest")).ravel()
-
-
-def ssim_of(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the map of the local SSIM and its mean, as scikit-image computes them.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures, 7 pixels or more on each side.
-
-    Returns
-    -------
-    ssim_map : ndarray of float32, shape (h, w)
-        Local SSIM, windows of 7 x 7 pixels.
-    ssim : float
-        Mean without the border of 3 pixels, where windows are cut off.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.measures import ssim_of
-    >>> ssim_of(np.eye(16, dtype=np.uint8), np.eye(16, dtype=np.uint8))[1]
-    1.0
-    """
-    rows, rim = reference.shape[0], SSIM_WINDOW // 2
-    reference, copy = (np.pad(picture, rim, mode="symmetric") for picture in (reference, copy))
-    chunks = [slice(top, min(top + SSIM_ROWS, rows) + 2 * rim) for top in range(0, rows, SSIM_ROWS)]
-    out = np.concatenate([_local_ssim(reference[chunk], copy[chunk]) for chunk in chunks])
-    return out, float(out[rim:-rim, rim:-rim].mean(dtype=np.float64))
-
-
-def _local_ssim(reference: np.ndarray, copy: np.ndarray) -> np.ndarray:
-    """SSIM of each whole window: sums over windows are exact in 32-bit integers, their ratios are not."""
-    n = SSIM_WINDOW**2
-    x, y = (picture.astype(np.int32) for picture in (reference, copy))
-    sum_x, sum_y, sum_squares, sum_product = (_window_sums(values) for values in (x, y, x * x + y * y, x * y))
-    means, squared_means = sum_x * sum_y, sum_x * sum_x + sum_y * sum_y
-    covariance, variances = n * sum_product - means, n * sum_squares - squared_means
-    means, squared_means, covariance, variances = (
-        values.astype(np.float32) for values in (means, squared_means, covariance, variances)
-    )
-    above = (2 / n**2 * means + SSIM_C1) * (2 / (n * (n - 1)) * covariance + SSIM_C2)
-    return above / ((1 / n**2 * squared_means + SSIM_C1) * (1 / (n * (n - 1)) * variances + SSIM_C2))
-
-
-def _window_sums(values: np.ndarray) -> np.ndarray:
-    """Sums over all windows of 7 x 7 pixels that lie inside the array."""
-    for _ in range(2):
-        two = values[:-1] + values[1:]
-        four = two[:-2] + two[2:]
-        values = (four[:-3] + two[4:-1] + values[6:]).T
-    return values

@@ -11,11 +11,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy import ndimage
 
+from llise.differences import BLOCK
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
 from llise.kinds.jpeg_tables import COSINES
-
-BLOCK = 8
-"""Side of a block: that of JPEG's grid."""
 
 BLUR_SIGMAS = (0.6, 1.2, 2.4, 4.8, 9.6)
 """Widths of the Gaussian filters whose effect on the reference is compared with the error of the copy."""

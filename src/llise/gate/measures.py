@@ -6,14 +6,11 @@ from math import inf, log10
 
 import numpy as np
 
-from llise.differences import Differences, by_block
+from llise.differences import SSIM_WINDOW, Differences, by_block, ssim_of
 from llise.gate.outcome import Measures
 
-WINDOW = 7
-"""Side of the windows of SSIM."""
-
 ROWS = 256
-"""Rows that are measured at once, so that large pictures need little memory."""
+"""Rows whose colours are compared at once, so that large pictures need little memory."""
 
 COLOR_ROUNDING = 2
 """Largest difference of red, green or blue that is left by rounding, where a program has converted the colours."""
@@ -79,42 +76,14 @@ def mean_ssim(reference: np.ndarray, copy: np.ndarray, compared: np.ndarray | No
     >>> mean_ssim(np.eye(16, dtype=np.uint8), np.eye(16, dtype=np.uint8))
     1.0
     """
-    height, width = reference.shape
-    if min(height, width) < WINDOW:
+    if min(reference.shape) < SSIM_WINDOW:
         return None
-    rim, total, count = WINDOW // 2, 0.0, 0
-    for top in range(0, height - WINDOW + 1, ROWS):
-        rows = slice(top, min(top + ROWS + WINDOW - 1, height))
-        values = _ssim_map(reference[rows], copy[rows])
-        if compared is not None:
-            values = values[compared[rows][rim:-rim, rim:-rim]]
-        total += float(values.sum())
-        count += values.size
-    return total / count if count else None
-
-
-def _ssim_map(reference: np.ndarray, copy: np.ndarray) -> np.ndarray:
-    """SSIM of each window; the sums of whole numbers are exact."""
-    x, y = reference.astype(np.int32), copy.astype(np.int32)
-    n = WINDOW * WINDOW
-    mean_x, mean_y, xx, yy, xy = (_window_sums(values) / n for values in (x, y, x * x, y * y, x * y))
-    to_sample = n / (n - 1)  # covariances are those of a sample
-    c1, c2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
-    product = mean_x * mean_y
-    squares = mean_x * mean_x + mean_y * mean_y
-    covariance = to_sample * (xy - product)
-    variances = to_sample * (xx + yy - squares)
-    return (2 * product + c1) * (2 * covariance + c2) / ((squares + c1) * (variances + c2))
-
-
-def _window_sums(values: np.ndarray) -> np.ndarray:
-    """Sums over all whole windows."""
-    for _ in range(2):  # over the rows, then over the columns
-        sums = values[: len(values) - WINDOW + 1].copy()
-        for i in range(1, WINDOW):
-            sums += values[i : i + len(sums)]
-        values = sums.T
-    return values
+    ssim_map, ssim = ssim_of(reference, copy)
+    if compared is None:
+        return ssim
+    rim = SSIM_WINDOW // 2
+    values = ssim_map[rim:-rim, rim:-rim][compared[rim:-rim, rim:-rim]]
+    return float(values.mean(dtype=np.float64)) if values.size else None
 
 
 def colors_differ(reference: np.ndarray, copy: np.ndarray) -> bool:
