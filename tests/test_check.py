@@ -524,3 +524,23 @@ def test_rules_can_be_sent_to_other_processes():
 
     rules = make_rules({"allow": ["jpeg:60"], "ignore": ["0,0,9,9"], "mask": "m.png"})
     assert pickle.loads(pickle.dumps(rules)) == rules != Rules()
+
+
+# ----------------------------------------------------------------------------------------------------- in a browser
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible_and_fits_a_phone(everything, folder, browser, axe, scheme):
+    from browsing import emulate, resize, serious_findings
+
+    browser.get((folder / "r.html").as_uri())
+    emulate(browser, scheme)
+    resize(browser, 390)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    shown_rows = "return [...document.querySelectorAll('li')].filter((row) => row.offsetHeight).length"
+    assert browser.execute_script(shown_rows) == 9
+    browser.find_element("css selector", "label").click()
+    assert browser.execute_script(shown_rows) == 11
+    assert serious_findings(browser, axe) == {}
+    loaded = "return [...document.images].every((image) => image.complete && image.naturalWidth === 492)"
+    assert browser.execute_script(loaded)
