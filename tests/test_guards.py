@@ -113,7 +113,7 @@ def test_that_the_manifold_is_cached_is_said_when_it_is(folder, monkeypatch, cap
 
 
 def test_every_path_of_every_command_says_whether_it_is_read_or_written():
-    written = {"--html", "--out", "--docs"}
+    written = {"--html", "--out", "--docs", "--junit", "--markdown", "--diff"}
     for command in commands.commands.values():
         for parameter in command.params:
             if isinstance(parameter.type, click.Path):
