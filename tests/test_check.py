@@ -250,9 +250,10 @@ def test_many_pairs_have_a_line_each_and_a_summary(folder):
 def check(folder, monkeypatch, capsys, *arguments):
     """Run the command in this process; status, output and errors."""
     monkeypatch.chdir(folder)
-    status = main(["check", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main(["check", *map(str, arguments)])
     out, err = capsys.readouterr()
-    return status, out, err
+    return ended.value.code, out, err
 
 
 @pytest.mark.parametrize(
@@ -392,12 +393,12 @@ def test_allow_in_a_settings_file_excludes_measures_only(folder, tmp_path, monke
 )
 def test_the_judge_is_loaded_only_where_a_fault_is_named(folder, arguments):
     code = (
-        "import sys; from llise.cli.main import main; status = main(sys.argv[1:]);"
+        "import atexit, sys; from llise.cli.main import main;"
         "heavy = {'scipy', 'skimage', 'numba', 'joblib', 'llise.diagnosis', 'llise.kinds.registry'};"
-        "print(status, *heavy & set(sys.modules))"
+        "atexit.register(lambda: print('imported:', *heavy & set(sys.modules))); main(sys.argv[1:])"
     )
     done = subprocess.run([sys.executable, "-c", code, "check", *arguments], cwd=folder, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "0", done
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "imported:", done
 
 
 def pairs_of(folder, count):

@@ -140,7 +140,8 @@ def test_the_documentation_names_every_option_and_kind(capsys):
     from llise.gate.rules import UNKNOWN
     from llise.kinds.limits import LIMITS
 
-    main(["check", "--help"])
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--quiet", "--help"}
     assert options and not {option for option in options if option not in CI}
     assert all(f"| `{kind}` |" in CI for kind in (*LIMITS, UNKNOWN))
@@ -154,5 +155,7 @@ def test_the_lines_of_the_documentation_are_those_of_the_program(tmp_path, monke
     Image.fromarray(np.asarray(reference)).save("original.png")
     Image.fromarray(reference).save("copy.jpg", quality=40)
     command, line = block("", "$ llise check").splitlines()
-    assert main(shlex.split(command)[2:]) == 1
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(command)[2:])
+    assert ended.value.code == 1
     assert capsys.readouterr().out == f"{line}\n"
