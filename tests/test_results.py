@@ -288,12 +288,6 @@ def test_a_damaged_cache_is_replaced_and_an_unwritable_one_ignored(quick, monkey
     assert run("diagnose", "ref.png", "ref.png", "--manifold") == 0
 
 
-def test_the_cache_does_not_grow_without_bound(quick):
-    for seed in range(cache.MOST + 3):
-        cache.keep(quick(picture()), picture(), {"random_state": seed})
-    assert len(list(cache.folder().iterdir())) == cache.MOST
-
-
 def test_a_model_of_another_reference_or_kind_is_refused(quick, capsys, monkeypatch):
     import llise
 

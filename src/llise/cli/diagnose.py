@@ -208,9 +208,10 @@ def _load(path: Path, reference: np.ndarray, name: Path) -> Diagnoser:
     """The model at ``path``, which must be a diagnoser of this reference."""
     from llise.storage import models
 
-    header = models.read_header(path)
-    if header.class_name != "Diagnoser":
-        raise models.ModelError(f"{path}: holds a {header.class_name}, not a Diagnoser; make one with llise fit")
-    if header.reference_sha256 != models.content_hash(reference):
-        raise models.ModelError(f"{path}: was fitted to another reference than {name}; run llise fit {name}")
-    return models.load(path)
+    def check(header: models.Header) -> None:
+        if header.class_name != "Diagnoser":
+            raise models.ModelError(f"{path}: holds a {header.class_name}, not a Diagnoser; make one with llise fit")
+        if header.reference_sha256 != models.content_hash(reference):
+            raise models.ModelError(f"{path}: was fitted to another reference than {name}; run llise fit {name}")
+
+    return models.load(path, check)

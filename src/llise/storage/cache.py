@@ -1,4 +1,8 @@
-"""The cache of fitted diagnosers: one model file per reference image, settings and version of the package."""
+"""The cache of fitted diagnosers: one model file per reference image, settings and version of the package.
+
+Only the user can read or write it.  The models that were not used for the longest time are deleted when all of them
+together become too large.  A file that is damaged, or that does not belong to the reference, is deleted.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from llise import __version__
 from llise.storage.folders import cache_folder
-from llise.storage.models import FORMAT_VERSION, ModelError, content_hash, load, save
+from llise.storage.models import FORMAT_VERSION, Header, ModelError, content_hash, load, save
 
 if TYPE_CHECKING:
     import numpy as np
 
     from llise.diagnosis.diagnoser import Diagnoser
 
-MOST = 12
-"""Largest number of models in the cache; the one that was not used for the longest time is deleted first."""
+MAX_BYTES = 1_000_000_000
+"""Largest size of all cached models together, about 25 models of 512 x 512 references; a larger model is not cached."""
 
 
 def folder() -> Path:
@@ -85,18 +89,31 @@ def lookup(reference: np.ndarray, settings: dict[str, Any]) -> Diagnoser | None:
     True
     """
     path = place(reference, settings)
+
+    def check(header: Header) -> None:
+        belongs = header.class_name == "Diagnoser" and header.versions.get("llise") == __version__
+        belongs = belongs and header.reference_sha256 == content_hash(reference)
+        if not belongs or any(header.settings.get(name, value) != value for name, value in settings.items()):
+            raise ModelError(f"{path}: not the model of this reference and version")
+
     try:
-        if not path.is_file():
+        if not path.is_file() or not _only_ours(path.parent):
             return None
-        model = load(path)
+        model = load(path, check)
         os.utime(path)  # the time of the last use decides which model is deleted first
-    except (ModelError, OSError):  # a damaged file is replaced when the model has been fitted again
+    except ModelError:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+        return None
+    except OSError:
         return None
     return model
 
 
 def keep(model: Diagnoser, reference: np.ndarray, settings: dict[str, Any]) -> bool:
-    """Save a model in the cache; errors of the file system are ignored, as the next run can fit again.
+    """Save a model in the cache, and delete the oldest ones where the cache becomes too large.
+
+    Errors of the file system are ignored, because the next run can fit again.
 
     Parameters
     ----------
@@ -110,7 +127,7 @@ def keep(model: Diagnoser, reference: np.ndarray, settings: dict[str, Any]) -> b
     Returns
     -------
     bool
-        Whether it was saved.
+        Whether it was saved: False for a model of more than :data:`MAX_BYTES`, and where nothing can be written.
 
     Examples
     --------
@@ -118,15 +135,18 @@ def keep(model: Diagnoser, reference: np.ndarray, settings: dict[str, Any]) -> b
     True
     """
     path = place(reference, settings)
+    if sum(array.nbytes for array in model.to_state()[0].values()) > MAX_BYTES:
+        return False
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        for private in (cache_folder(), folder()):
+            private.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private.chmod(0o700)
         save(model, path)
-        by_age = sorted(path.parent.glob("*.safetensors"), key=lambda file: file.stat().st_mtime)
-        for old in by_age[:-MOST]:
-            old.unlink()
+        path.chmod(0o600)
+        _delete_oldest(MAX_BYTES)
     except OSError:
         return False
-    return True
+    return path.exists()
 
 
 def model_files() -> list[Path]:
@@ -171,3 +191,21 @@ def clear() -> int:
     for path in files:
         path.unlink(missing_ok=True)
     return len(files)
+
+
+def _delete_oldest(limit: int) -> None:
+    """Delete models, those not used for the longest time first, until all together have at most ``limit`` bytes."""
+    files = model_files()
+    sizes = [path.stat().st_size for path in files]
+    excess = sum(sizes) - limit
+    for path, size in zip(files, sizes):
+        if excess <= 0:
+            return
+        path.unlink(missing_ok=True)
+        excess -= size
+
+
+def _only_ours(path: Path) -> bool:
+    """Whether a folder belongs to this user and nobody else can put files into it."""
+    status = path.stat()
+    return os.name == "nt" or (status.st_uid == os.getuid() and not status.st_mode & 0o022)

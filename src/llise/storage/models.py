@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -143,7 +144,7 @@ def save(model: Savable, path: str | os.PathLike[str]) -> None:
         "class": name,
         "settings": settings,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
-        "reference_sha256": content_hash(arrays["reference"]) if "reference" in arrays else None,
+        "reference_sha256": _reference_hash(arrays),
     }
     try:
         content = json.loads(json.dumps(content, default=_plain_scalar))
@@ -155,7 +156,7 @@ def save(model: Savable, path: str | os.PathLike[str]) -> None:
         file.write(data)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], check: Callable[[Header], None] | None = None) -> Any:
     """Load a model that :func:`save` wrote.
 
     Nothing in the file is executed.  Memory is bounded by the size of the file.
@@ -164,6 +165,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     ----------
     path : str or path
         The file to read.
+    check : callable, optional
+        Takes the header before the model is built, and raises :class:`ModelError` for a model that is not wanted.
 
     Returns
     -------
@@ -183,6 +186,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     llise.storage.models.ModelError: absent.llise: no such file; name a file made by llise fit
     """
     header, arrays = _read(Path(path))
+    if check is not None:
+        check(header)
     try:
         saved_class: Any = savable_class(header.class_name)
         return saved_class.from_state(arrays, header.settings)
@@ -246,6 +251,11 @@ def content_hash(image: np.ndarray) -> str:
     return hashlib.sha256(repr((image.dtype.str, image.shape)).encode() + image.tobytes()).hexdigest()
 
 
+def _reference_hash(arrays: dict[str, np.ndarray]) -> str | None:
+    """Hash of a model's reference image, where it has one."""
+    return content_hash(arrays["reference"]) if "reference" in arrays else None
+
+
 def _plain(values: Any) -> np.ndarray:
     """A little-endian array in C order, which is what the file holds."""
     array = np.asarray(values)
@@ -288,6 +298,8 @@ def _read(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
         ) from None
     if _digest(content, arrays) != content["digest"]:
         raise ModelError(f"{path}: changed or damaged since it was saved; fit the model again")
+    if content["reference_sha256"] != _reference_hash(arrays):
+        raise ModelError(f"{path}: its header names another reference than it holds; fit the model again")
     header = Header(
         format_version=content["format_version"],
         class_name=content["class"],
