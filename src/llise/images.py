@@ -6,9 +6,11 @@ An image is converted by one of these rules, or refused with an error:
 8-bit grey                           as it is
 black and white (1 bit)              0 and 255
 palette and 8-bit colour             luma of ITU-R BT.601, (299 R + 587 G + 114 B) / 1000, rounded
-alpha                                dropped where every pixel is opaque, refused otherwise
+alpha, a transparent colour          dropped where every pixel is opaque, refused otherwise
 16-bit grey                          v / 257, rounded (0..65535 onto 0..255)
 16-bit colour, float, CMYK, Lab      refused
+signed samples                       refused
+files that lack a part of a picture  refused
 several pictures in a file           refused
 EXIF orientation                     applied, so that the image is upright as in image viewers
 ===================================  =====================================================================
@@ -25,6 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from llise.picture_files.jpeg import check_jpeg
+from llise.picture_files.png import check_png
+from llise.picture_files.tiff import check_tiff
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -34,8 +40,14 @@ FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif", ".pgm", ".ppm")
 """Suffixes of the files that are read from a folder."""
 
-TIFF_DEFAULTS = ((258, 1), (262, 1), (339, 1))
-"""Numbers of the tags BitsPerSample, PhotometricInterpretation and SampleFormat, with their default values."""
+TIFF_DEFAULTS = ((258, 1), (262, 1))
+"""Numbers of the tags BitsPerSample and PhotometricInterpretation, with their default values."""
+
+SAMPLE_FORMAT, UNSIGNED, UNDEFINED = 339, 1, 4
+"""Number of the tag SampleFormat, and its values for whole numbers from 0 on and for what is taken for them."""
+
+CHECKS = {"PNG": check_png, "JPEG": check_jpeg, "MPO": check_jpeg}
+"""Checks of a file's bytes by format."""
 
 SAVE_AS_GREY = "save it as 8-bit grey PNG"
 
@@ -105,6 +117,7 @@ def read_pixels(path: str | os.PathLike[str]) -> np.ndarray:
             with Image.open(path, formats=FORMATS) as picture:
                 _check_kind(picture, path)
                 picture.load()
+                _check_complete(picture, path)
                 return _pixels(picture, path)
     except ImageError:
         raise
@@ -153,6 +166,16 @@ def _check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
         raise ImageError(f"{path}: {depth}-bit colour would be cut to 8 bits; {SAVE_AS_GREY} or as 16-bit grey")
     if depth not in (1, 2, 4, 8) and not (depth == 16 and grey):
         raise ImageError(f"{path}: {depth}-bit grey has no agreed range; save it as 8-bit or 16-bit grey")
+    if picture.format == "TIFF" and _is_signed(picture.tag_v2):  # type: ignore[attr-defined]
+        raise ImageError(f"{path}: signed samples have no agreed range; save it as 8-bit or 16-bit grey")
+
+
+def _check_complete(picture: Image, path: str | os.PathLike[str]) -> None:
+    """Refuse a file that lacks a part of its picture, which Pillow leaves black or takes from elsewhere."""
+    if picture.format == "TIFF":
+        check_tiff(picture.tag_v2, os.path.getsize(path))  # type: ignore[attr-defined]
+    elif picture.format in CHECKS:
+        CHECKS[picture.format](Path(path).read_bytes())
 
 
 def _bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
@@ -170,19 +193,27 @@ def _bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
 
 
 def _tiff_depth(tags: Mapping[int, Any]) -> int:
-    """Bits per sample; 32 for signed and inverted 16-bit images, which Pillow reads as if they were neither."""
-    bits, photometric, sample_format = (np.ravel(tags.get(tag, default)) for tag, default in TIFF_DEFAULTS)
-    white_is_zero, signed = photometric[0] == 0, sample_format.max() != 1
-    return 32 if bits.max() > 8 and (white_is_zero or signed) else int(bits.max())
+    """Bits per sample; 32 for inverted 16-bit images, which Pillow reads as if they were not."""
+    bits, photometric = (np.ravel(tags.get(tag, default)) for tag, default in TIFF_DEFAULTS)
+    return 32 if bits.max() > 8 and photometric[0] == 0 else int(bits.max())
 
 
-def _pixels(picture: Image, path: object) -> np.ndarray:
+def _is_signed(tags: Mapping[int, Any]) -> bool:
+    return not set(np.ravel(tags.get(SAMPLE_FORMAT, UNSIGNED))) <= {UNSIGNED, UNDEFINED}
+
+
+def _pixels(picture: Image, path: str | os.PathLike[str]) -> np.ndarray:
     """Pixels of an opened picture as 8-bit grey or colour, with the EXIF orientation applied."""
     from PIL import ImageOps
 
+    depth = _bit_depth(picture, path)
     picture = ImageOps.exif_transpose(picture)
     if picture.mode.startswith("I"):
-        return as_uint8(np.asarray(picture).astype(np.uint16))
+        values = np.asarray(picture)
+        _check_opaque(np.where(values == picture.info.get("transparency"), 0, 255), path)
+        return as_uint8(values.astype(np.uint16))
+    if picture.mode == "L" and "transparency" in picture.info:
+        picture.info["transparency"] *= 255 // (2**depth - 1)  # Pillow scales the pixels but not this value
     if picture.has_transparency_data:
         picture = picture.convert("RGBA")
         _check_opaque(np.asarray(picture.getchannel("A")), path)

@@ -1,0 +1,73 @@
+"""Completeness of TIFF files: every strip or tile that the size of the picture needs lies within the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, ROWS_PER_STRIP, PLANAR = 256, 257, 258, 259, 277, 278, 284
+STRIPS, STRIP_SIZES, TILE_WIDTH, TILE_HEIGHT, TILES, TILE_SIZES = 273, 279, 322, 323, 324, 325
+UNCOMPRESSED, SEPARATE_PLANES = 1, 2
+
+
+def check_tiff(tags: Mapping[int, Any], size: int) -> None:
+    """Refuse a TIFF file that lacks a part of its picture.
+
+    Pillow leaves pixels black whose strip is missing, and takes what follows in the file for a strip that is short.
+
+    Parameters
+    ----------
+    tags : mapping of int to object
+        The tags of the picture by number, as Pillow reads them.
+    size : int
+        Bytes of the file.
+
+    Raises
+    ------
+    ValueError
+        Something is missing; the message says what.
+
+    Examples
+    --------
+    >>> tags = {256: 10, 257: 20, 258: (8,), 259: 1, 273: (100,), 278: 20, 279: (200,)}
+    >>> check_tiff(tags, 300)
+    >>> check_tiff(tags, 299)
+    Traceback (most recent call last):
+    ValueError: a part of the TIFF picture lies beyond the end of the file
+    """
+    width, height = _number(tags, WIDTH, 0), _number(tags, HEIGHT, 0)
+    tiled = TILES in tags
+    if tiled:
+        rows, columns = _number(tags, TILE_HEIGHT, 0), _number(tags, TILE_WIDTH, 0)
+    else:
+        rows, columns = min(_number(tags, ROWS_PER_STRIP, height), height), width
+    if min(width, height, rows, columns) < 1:
+        raise ValueError("the TIFF picture or its parts have no size")
+    places, sizes = (
+        np.ravel(tags.get(tag, ())).astype(np.int64)
+        for tag in ((TILES, TILE_SIZES) if tiled else (STRIPS, STRIP_SIZES))
+    )
+    samples = _number(tags, SAMPLES, 1)
+    planes = samples if _number(tags, PLANAR, 1) == SEPARATE_PLANES else 1
+    down = -(-height // rows)
+    parts = down * -(-width // columns) * planes
+    if len(places) < parts or len(sizes) < parts:
+        raise ValueError(f"the TIFF file has {min(len(places), len(sizes))} of {parts} strips or tiles")
+    places, sizes = places[:parts], sizes[:parts]
+    if places.min() < 1 or sizes.min() < 1:
+        raise ValueError("a strip or tile of the TIFF file is missing")
+    if (places + sizes).max() > size:
+        raise ValueError("a part of the TIFF picture lies beyond the end of the file")
+    if _number(tags, COMPRESSION, UNCOMPRESSED) == UNCOMPRESSED:
+        bits = int(np.max(tags.get(BITS, 1))) * (samples // planes)
+        in_part = np.full(down, rows) if tiled else np.minimum(rows, height - rows * np.arange(down))
+        needed = np.resize(np.repeat(in_part, -(-width // columns)), parts) * -(-columns * bits // 8)
+        if (sizes < needed).any():
+            raise ValueError("a strip or tile of the TIFF file is too short")
+
+
+def _number(tags: Mapping[int, Any], tag: int, default: int) -> int:
+    """The value of a tag that has a single one."""
+    return int(np.ravel(tags.get(tag, default))[0])
