@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,14 @@ PUBLISHED_ITERATIONS = {
     "poly": (150, 270, 500),
 }
 """Iteration counts of the authors' released code by kernel: weights, embedding, weights of new images."""
+
+
+MOST_ITERATIONS = 100_000
+"""Largest number of iterations that can be asked for; the paper uses up to 590."""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,33 @@ class ADMM:
     tol: float | None = None
     as_published: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse settings that no iteration can use."""
+        for name in ("rho", "eta", "rho_embedding", "eta_embedding"):
+            value = getattr(self, name)
+            left_out = value is None and name in ("rho", "eta")
+            if not left_out and not (_is_number(value) and 0 < value < np.inf):
+                raise ValueError(f"{name} of ADMM must be a positive number, got {value!r}; the paper has 0.01 or 0.1.")
+        if self.tol is not None and not (_is_number(self.tol) and 0 <= self.tol < np.inf):
+            raise ValueError(f"tol of ADMM must be None or a number of at least 0, got {self.tol!r}; use 1e-4 or so.")
+        if not isinstance(self.as_published, bool | np.bool_):
+            raise ValueError(f"as_published of ADMM must be True or False, got {self.as_published!r}.")
+        if self.max_iter is not None:
+            self._check_counts()
+
+    def _check_counts(self) -> None:
+        counts: Any = self.max_iter
+        if (
+            not isinstance(counts, tuple | list)
+            or len(counts) != 3
+            or not all(isinstance(count, Integral) and not isinstance(count, bool) for count in counts)
+            or not 1 <= min(counts) <= max(counts) <= MOST_ITERATIONS
+        ):
+            raise ValueError(
+                "max_iter must be three positive counts (weights, embedding, new images) of at most "
+                f"{MOST_ITERATIONS}, got {counts!r}; use for example max_iter=(230, 60, 590)."
+            )
+
     def resolved(self, kernel: object) -> ADMM:
         """Return the settings with the paper's values for a kernel filled in.
 
@@ -74,11 +111,6 @@ class ADMM:
         if self.tol is not None:
             counts = (10_000, 10_000, 10_000)
         counts = tuple(self.max_iter) if self.max_iter is not None else counts
-        if len(counts) != 3 or min(counts) < 1:
-            raise ValueError(
-                f"max_iter must be three positive counts (weights, embedding, new images), got {self.max_iter!r}; "
-                "use for example max_iter=(230, 60, 590)."
-            )
         return replace(
             self,
             rho=(0.1 if linear else 0.01) if self.rho is None else self.rho,

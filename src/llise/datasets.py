@@ -110,6 +110,7 @@ def training_set(
     beyond_reach: str = "amplify",
     random_state: Any = 0,
     n_jobs: int | None = None,
+    warn: bool = True,
 ) -> ImageSet:
     """Make the paper's training images: the original and every kind at every level of error.
 
@@ -131,6 +132,8 @@ def training_set(
         Each image gets its own seed from it.
     n_jobs : int or None
         Number of threads, as joblib counts them.
+    warn : bool
+        Whether to warn of errors that cannot be reached on this image.
 
     Returns
     -------
@@ -155,11 +158,12 @@ def training_set(
     for k, kind in enumerate(kinds):
         # With "both", every second image of a kind has the other direction, so that both cover the range of errors.
         directions = {1: (1, 1), -1: (-1, -1), "both": (1, -1)}[direction]
-        for j, level in enumerate(_reachable_levels(image, kind, levels, directions, amplify)):
+        for j, level in enumerate(_reachable_levels(image, kind, levels, directions, amplify, warn)):
             own_direction = directions[j % 2] if distortions.is_two_sided(kind) else None
             jobs.append((kind, level, _seed(root, _TRAINING_BRANCH, k, j), own_direction))
     copies = Parallel(n_jobs=n_jobs, prefer="threads")(task(_single, image, *job, amplify) for job in jobs)
-    distortions.warn_of_misses(copies, stacklevel=3)
+    if warn:
+        distortions.warn_of_misses(copies, stacklevel=3)
     return _collect(image, [[], *([copy] for copy in copies)])
 
 
@@ -329,7 +333,7 @@ def _seed(root: int, *branch: int) -> int:
 
 
 def _reachable_levels(
-    image: np.ndarray, kind: str, levels: Sequence[float], directions: tuple[int, int], amplify: bool
+    image: np.ndarray, kind: str, levels: Sequence[float], directions: tuple[int, int], amplify: bool, warn: bool
 ) -> Sequence[float]:
     """Return `levels`, or as many spaced evenly up to the highest error that `kind` can reach on this image."""
     if amplify and registry.get(kind).amplifiable:
@@ -341,11 +345,9 @@ def _reachable_levels(
     if highest >= max(levels):
         return levels
     if highest == 0:
-        warnings.warn(
-            f"{kind} leaves this image as it is; the set has no {kind} images",
-            UnreachableWarning,
-            stacklevel=3,
-        )
+        if warn:
+            message = f"{kind} leaves this image as it is; the set has no {kind} images"
+            warnings.warn(message, UnreachableWarning, stacklevel=3)
         return []
     return [level * 0.98 * highest / max(levels) for level in levels]
 

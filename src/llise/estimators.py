@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from llise.admm import ADMM
 from llise.base import Learner, training_input, with_tuples
 from llise.blocks import BlockGrid
-from llise.engine.backend import to_numpy
+from llise.engine.backend import check_device, to_numpy
 from llise.execution import Execution
 from llise.gram import Kernel
 from llise.pipeline import Fitted, Settings
-from llise.validation import as_images, check_choice, check_integer, check_number, check_range, grey_range
+from llise.restoring import checked_blocks
+from llise.validation import as_images, check_choice, check_integer, check_jobs, check_number, check_range, grey_range
 from llise.weights import CONSTRAINTS, RIDGE
 
 Array = Any
@@ -232,8 +233,9 @@ class LLISE(Learner):
         learner = cls(**parameters)
         images, grid = as_images(learner, training_input(arrays, settings), reset=True)
         learner.data_range_ = grey_range(images, settings["data_range"], rows=learner.image_shape_ is None)
-        fit_settings = replace(learner._settings(images, grid), seed=int(settings["seed"]))
-        fitted = _checked_blocks(arrays, grid.n_blocks, len(images), fit_settings, settings.get("measured", True))
+        seed = check_integer("seed", settings["seed"], 0, 2**31 - 1)
+        fit_settings = replace(learner._settings(images, grid), seed=seed)
+        fitted = checked_blocks(arrays, grid.n_blocks, len(images), fit_settings, settings.get("measured", True))
         learner._store(fitted, images, grid, fit_settings)
         return learner
 
@@ -255,6 +257,8 @@ class LLISE(Learner):
         """The checked parameters as the pipeline takes them."""
         n, q = images.shape[0], grid.q
         k, p = self._counts(n)
+        check_jobs(self.n_jobs)
+        check_device(self.device)
         check_choice("constraint", self.constraint, CONSTRAINTS)
         check_integer("block_size", self.block_size, 2)
         kernel = self._kernel().resolved(q)
@@ -376,23 +380,3 @@ class KernelLLISE(LLISE):
 
     def _kernel(self) -> Kernel:
         return Kernel(self.kernel, self.gamma, self.degree, self.coef0)
-
-
-def _checked_blocks(arrays: dict[str, np.ndarray], b: int, n: int, settings: Settings, measured: bool) -> Fitted:
-    """The results of a saved fit, their shapes checked, because compiled code trusts shapes."""
-    expected: dict[str, tuple[int, ...]] = {"coordinates": (b, n, settings.n_components)}
-    if not settings.kernel.is_linear:
-        expected |= {"norms": (b, n), "means": (b, n), "grand": (b,)}
-    if settings.luminance:
-        expected["level"] = (b,)
-    for name in expected:
-        if not np.isfinite(arrays[name]).all():
-            raise ValueError(f"{name} has NaN or infinity")
-    if measured:
-        names = ("reconstruction_error", "objective", "stationarity", "n_iter", "violation")
-        expected |= dict.fromkeys(names, (b,)) | {"history": (b, *arrays["history"].shape[1:])}
-    for name, shape in expected.items():
-        if arrays[name].shape != shape:
-            raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
-    absent: dict[str, Any] = dict.fromkeys(field.name for field in fields(Fitted))
-    return Fitted(**absent | {name: arrays[name] for name in expected})

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,19 +110,19 @@ def read_pixels(path: str | os.PathLike[str]) -> np.ndarray:
     from PIL import Image
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=FORMATS) as picture:
-                _check_kind(picture, path)
-                picture.load()
-                _check_complete(picture, path)
-                return _pixels(picture, path)
+        # The warnings of Pillow are not caught here: filters belong to the process, and other threads have theirs.
+        with Image.open(path, formats=FORMATS) as picture:
+            if picture.width * picture.height > (Image.MAX_IMAGE_PIXELS or np.inf):
+                raise Image.DecompressionBombError
+            _check_kind(picture, path)
+            picture.load()
+            _check_complete(picture, path)
+            return _pixels(picture, path)
     except ImageError:
         raise
     except Image.UnidentifiedImageError:
         raise ImageError(f"{path}: not an image that can be read; use PNG, JPEG, TIFF, BMP, WebP or PGM") from None
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # the warning, where filters raise it
         raise ImageError(
             f"{path}: more than {Image.MAX_IMAGE_PIXELS} pixels, which may be a decompression bomb; "
             "cut or shrink the image first"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 from llise.engine.backend import namespace
@@ -71,9 +73,14 @@ class Kernel:
         """
         if not callable(self.name) and self.name not in KERNELS:
             raise ValueError(f"kernel={self.name!r} is unknown; use one of {', '.join(KERNELS)}, or a callable.")
-        gamma = 1.0 / q if self.gamma is None else float(self.gamma)
-        if not gamma > 0:
-            raise ValueError(f"gamma must be positive (None stands for 1/q), got {self.gamma!r}.")
+        gamma: Any = 1.0 / q if self.gamma is None else self.gamma
+        if not (_is_finite(gamma) and gamma > 0):
+            raise ValueError(f"gamma must be a positive number (None stands for 1/q), got {self.gamma!r}.")
+        if not (_is_finite(self.degree) and self.degree > 0):
+            raise ValueError(f"degree must be a positive number, got {self.degree!r}.")
+        if not _is_finite(self.coef0):
+            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}.")
+        gamma = float(gamma)
         return replace(self, gamma=gamma)
 
     def of_products(self, products: Array, norms_a: Array, norms_b: Array) -> Array:
@@ -129,7 +136,13 @@ class Kernel:
         """
         assert callable(self.name)
         xp = namespace(x)
-        values = xp.asarray(self.name(x, y), dtype=xp.float64)
+        try:
+            values = xp.asarray(self.name(x, y), dtype=xp.float64)
+        except Exception as error:
+            raise ValueError(
+                f"the kernel {self.name!r} failed for blocks of shapes {tuple(x.shape)} and {tuple(y.shape)}: "
+                f"{type(error).__name__}: {error}; it must return an array of shape {(len(x), len(y))}."
+            ) from error
         if values.shape != (len(x), len(y)) or not bool(xp.all(xp.isfinite(values))):
             raise ValueError(
                 f"the kernel {self.name!r} must return a finite array of shape {(len(x), len(y))} for blocks of "
@@ -137,6 +150,10 @@ class Kernel:
                 f"{int(xp.sum(xp.astype(~xp.isfinite(values), xp.int64)))} values not finite."
             )
         return values
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
 
 
 def refuse_unnormalisable(norms: Array, kernel: Kernel) -> None:

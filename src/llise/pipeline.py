@@ -226,6 +226,7 @@ def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -
         weights, _ = _admm(K, kv, norms, settings, start, settings.admm.max_iter[0])  # type: ignore[index]
         start = like(raw, embedding_start(settings.seed, positions, n, p))
         embedding = admm_embedding(weights, neighbors, c, settings.admm, start, history=settings.history)
+    _check_finite(settings, weights, embedding.coordinates)
     error = xp.sum(reconstruction_value(weights, K, kv, norms, c), axis=-1)
     return _fitted(embedding, weights, neighbors, statistics, level, to_numpy(error), keep_weights, n)
 
@@ -323,7 +324,21 @@ def _transform_batch(
         weights, _ = _admm(K, kv, a, settings, start, settings.admm.max_iter[2])  # type: ignore[index]
     if settings.admm is None or not settings.admm.as_published:
         weights = _own_embedding(weights, distance, a + c)
+    _check_finite(settings, weights)
     return reconstruct(weights, neighbors, fitted.coordinates), reconstruction_value(weights, K, kv, a, c)
+
+
+def _check_finite(settings: Settings, *results: Array) -> None:
+    """Refuse results that are not finite: iterations that diverged, or a kernel whose values are out of range."""
+    xp = namespace(results[0])
+    if all(bool(xp.all(xp.isfinite(values))) for values in results):
+        return
+    if settings.admm is not None:
+        raise ValueError(
+            f"the iterations of {settings.admm} diverged; use smaller steps (eta, eta_embedding), a smaller rho, fewer "
+            "iterations, or solver='exact'."
+        )
+    raise ValueError(f"the weights are not finite with {settings.kernel}; use another kernel, gamma or coef0.")
 
 
 def _own_embedding(weights: Array, distance: Array, scale: Array) -> Array:

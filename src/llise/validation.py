@@ -12,6 +12,7 @@ from llise.blocks import BlockGrid
 from llise.engine.backend import namespace
 
 Array = Any
+MOST_JOBS = 1024  # threads; each takes memory, and a process has no use for so many
 LARGEST = 1e20  # largest value relative to the data range: fourth powers of inner products must not overflow
 
 
@@ -184,7 +185,7 @@ def _extremes(images: Array) -> tuple[float, float]:
     return float(xp.min(images)), float(xp.max(images))
 
 
-def check_integer(name: str, value: Any, least: int) -> int:
+def check_integer(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Check that a parameter is an integer.
 
     Parameters
@@ -195,6 +196,8 @@ def check_integer(name: str, value: Any, least: int) -> int:
         Its value.
     least : int
         Smallest value allowed.
+    most : int, optional
+        Largest value allowed.
 
     Returns
     -------
@@ -203,7 +206,7 @@ def check_integer(name: str, value: Any, least: int) -> int:
     Raises
     ------
     ValueError
-        The value is not an integer or is too small.
+        The value is not an integer, too small or too large.
 
     Examples
     --------
@@ -213,7 +216,35 @@ def check_integer(name: str, value: Any, least: int) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    if most is not None and int(value) > most:
+        raise ValueError(f"{name} must be an integer of at most {most}, got {value!r}.")
     return int(value)
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Check a number of threads as joblib counts them.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None, a number of threads, or a negative number that counts from the number of cores.
+
+    Raises
+    ------
+    ValueError
+        The value is not an integer, zero, or more than :data:`MOST_JOBS`.
+
+    Examples
+    --------
+    >>> check_jobs(30_000)
+    Traceback (most recent call last):
+    ValueError: n_jobs must be None or an integer of at most 1024 other than 0, got 30000; -1 uses all cores.
+    """
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0 and n_jobs <= MOST_JOBS):
+        raise ValueError(
+            f"n_jobs must be None or an integer of at most {MOST_JOBS} other than 0, got {n_jobs!r}; -1 uses all cores."
+        )
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:

@@ -6,15 +6,16 @@ Nothing of it is needed for a verdict.  It is learned where it is asked for: by 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
-from llise import datasets, distortions
+from llise import datasets
 from llise.labels import LABELS
 from llise.recognition import nearest_images
+from llise.validation import check_integer
 
 N_NEAREST = 3
 """Nearest training images that are reported for each block."""
@@ -89,16 +90,14 @@ class ReferenceManifold:
         >>> len(ReferenceManifold().fit(datasets.reference()[200:232, 200:232]).training_labels)
         121
         """
-        with warnings.catch_warnings():
-            # A kind that cannot reach the paper's errors on this image gets smaller ones: the user need not know.
-            warnings.simplefilter("ignore", distortions.UnreachableWarning)
-            images = datasets.training_set(
-                reference,
-                direction="both",
-                beyond_reach="respace",
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-            )
+        images = datasets.training_set(
+            reference,
+            direction="both",
+            beyond_reach="respace",
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            warn=False,  # a kind that cannot reach the paper's errors gets smaller ones: the user need not know
+        )
         self._use(self._learner().fit(images.images), images.labels.tolist(), images.mse)
         return self
 
@@ -125,6 +124,7 @@ class ReferenceManifold:
         >>> ReferenceManifold().fit(reference).place(reference)[0].shape
         (4, 4, 3)
         """
+        self._check_fitted()
         coordinates = self.learner_.embed(image[None])
         nearest = nearest_images(self.learner_.embedding_, coordinates, N_NEAREST)[:, 0]
         return nearest.reshape(*self.learner_.block_grid_, -1), self.learner_.place(coordinates)[0]
@@ -139,6 +139,7 @@ class ReferenceManifold:
         settings : dict
             Parameters, labels and those of the learner.
         """
+        self._check_fitted()
         arrays, settings = self.learner_.to_state()
         arrays = {
             name: values for name, values in arrays.items() if name in ("training_images", "coordinates", "level")
@@ -171,18 +172,22 @@ class ReferenceManifold:
         KeyError, ValueError
             Something is missing or does not belong together.
         """
+        from llise.base import with_tuples
         from llise.estimators import LLISE
 
-        parameters = settings["learner"]["parameters"]
+        parameters = with_tuples(settings["learner"]["parameters"])
         model = cls(
             n_components=parameters["n_components"],
             n_neighbors=parameters["n_neighbors"],
             luminance=parameters["luminance"],
-            random_state=int(settings["random_state"]),
+            random_state=check_integer("random_state", settings["random_state"], 0, 2**32 - 1),
+            n_jobs=parameters["n_jobs"],
         )
+        if parameters != model._learner().get_params():
+            raise ValueError("its learner has other settings than the manifold of a reference")
         labels, errors = list(settings["training_labels"]), arrays["training_mse"]
         n = len(arrays["training_images"])
-        if len(labels) != n or errors.shape != (n,) or not np.isfinite(errors).all():
+        if len(labels) != n or errors.shape != (n,) or not (np.isfinite(errors) & (errors >= 0)).all():
             raise ValueError(f"{len(labels)} labels and errors of shape {errors.shape} for {n} training images")
         if not set(labels) <= set(LABELS):
             raise ValueError(f"labels are {sorted(set(labels))}, expected some of {LABELS}")
@@ -194,6 +199,10 @@ class ReferenceManifold:
         self.learner_ = learner
         self.training_labels, self.training_mse = labels, errors
         self.map_positions = learner.image_map()
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "learner_"):
+            raise NotFittedError("this ReferenceManifold is not fitted; call fit with the reference first")
 
     def _learner(self) -> Any:
         from llise.estimators import LLISE

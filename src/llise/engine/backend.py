@@ -113,9 +113,47 @@ def to_device(array: Array, device: Any) -> Array:
     """
     if device is None or not isinstance(array, np.ndarray):
         return array
+    check_device(device)
     import torch
 
     return torch.as_tensor(np.ascontiguousarray(array), device=device)
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device that torch does not have here.
+
+    Parameters
+    ----------
+    device : str, torch.device or None
+        None needs no torch.
+
+    Raises
+    ------
+    ImportError
+        Torch is not installed; the message names the extra.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> from llise.engine.backend import check_device
+    >>> check_device(None)
+    """
+    if device is None:
+        return
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            f"device={device!r} needs torch; install it with pip install 'llise[gpu]', or use device=None"
+        ) from error
+    try:
+        usable = torch.empty(1, device=device).device.type != "meta"  # which holds no values
+    except Exception as error:  # torch raises RuntimeError, AssertionError, TypeError and more
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"device={device!r} cannot be used here ({reason}); use 'cpu', 'cuda' or None.") from error
+    if not usable:
+        raise ValueError(f"device={device!r} cannot be used: it holds no values; use 'cpu', 'cuda' or None.")
 
 
 def like(array: Array, values: np.ndarray) -> Array:

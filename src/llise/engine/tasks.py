@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from functools import cache
 from typing import Any
 
@@ -49,6 +51,44 @@ def _apply(function: Callable, arguments: tuple, options: dict[str, Any]) -> Any
     return function(*arguments, **options)
 
 
+def interruptible(function: Callable, *arguments: Any) -> Any:
+    """Call a function so that Ctrl-C is obeyed at once, however long compiled code in it takes.
+
+    Python handles a signal in the main thread, and only between two steps of its interpreter.  So the function runs in
+    a thread of its own, and the main thread waits.  After an interrupt that thread ends with its present call, unseen.
+
+    Parameters
+    ----------
+    function : callable
+    *arguments
+        Its arguments.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    Examples
+    --------
+    >>> from llise.engine.tasks import interruptible
+    >>> interruptible(pow, 2, 3)
+    8
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    future: Future = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(function(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    # A daemon, for which the end of the process does not wait.
+    threading.Thread(target=work, name="llise", daemon=True).start()
+    return future.result()
+
+
 def run_chunks(
     function: Callable, tasks: Iterable[tuple], n_tasks: int, n_jobs: int | None, progress: str | None
 ) -> Iterator[Any]:
@@ -80,7 +120,7 @@ def run_chunks(
     bar = tqdm(total=n_tasks, desc=progress, leave=False, disable=None if progress else True)
     with _blas().limit(limits=1), bar:
         workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
-        for result in workers(task(function, *arguments) for arguments in tasks):
+        for result in workers(task(interruptible, function, *arguments) for arguments in tasks):
             bar.update()
             yield result
 

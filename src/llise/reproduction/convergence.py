@@ -9,6 +9,7 @@ import numpy as np
 
 from llise.admm import ADMM
 from llise.blocks import BlockGrid
+from llise.engine.tasks import interruptible
 from llise.gram import Kernel
 from llise.pipeline import Fitted, Settings, fit_chunk
 from llise.weights import RIDGE
@@ -70,7 +71,7 @@ def convergence(
     corrected = replace(published, as_published=False)
 
     def solve(admm: ADMM | None, history: int = 0) -> Fitted:
-        return fit_chunk(mosaic, grid, 0, replace(exact, admm=admm, history=history))
+        return interruptible(fit_chunk, mosaic, grid, 0, replace(exact, admm=admm, history=history))
 
     solved = solve(None, history=MAX_COUNT)
     return {

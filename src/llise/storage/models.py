@@ -15,7 +15,8 @@ import platform
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Protocol
@@ -29,6 +30,10 @@ FORMAT = "llise-model"
 FORMAT_VERSION = 1
 MAX_HEADER = 4_000_000
 LIBRARIES = ("llise", "numpy", "scipy", "scikit-learn", "scikit-image", "numba")
+
+
+version = cache(metadata.version)
+"""The version of an installed library; looking it up takes milliseconds, so it is done once."""
 
 
 class ModelError(ValueError):
