@@ -51,7 +51,7 @@ def main() -> int:
         begin = time.perf_counter()
         tried, failed = attack(areas[name], options.scale, options.seed)
         print(f"| {name} | {tried} | {len(failed)} | {time.perf_counter() - begin:.0f} |", flush=True)
-        failures += [f"{name}: {line}" for line in failed]
+        failures += [f"{name}: {' '.join(line.split())}" for line in failed]
     for line in failures:
         print(line)
     return 1 if failures else 0

@@ -15,7 +15,9 @@ from PIL import Image
 from problems import bytes_of, photographs
 from samples import picture
 
+from attacks.workers import STAGES, answer, kill_a_worker, wrong_addresses
 from llise import LLISE, KernelLLISE, pipeline
+from llise.cli.running import workers
 from llise.engine.tasks import run_chunks
 
 distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
@@ -114,6 +116,26 @@ def kill_once_begun(victim, note):
     while not note.with_suffix(f".{victim}").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(victim, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_worker_killed_in_any_stage_leaves_the_result_as_it_is(cluster, stage, tmp_path):
+    cluster.wait_for_workers(2, timeout=60)
+    images = picture(64, 64), picture(64, 64, seed=1)
+    result, killed = kill_a_worker(
+        cluster, stage, 0.05, lambda: answer(*images, tmp_path / "cluster.llise"), tmp_path / "notes"
+    )
+    assert killed and result == answer(*images, tmp_path / "alone.llise")
+
+
+@pytest.mark.parametrize("what", ["silent listener", "web server", "no certificates", "no port", "unknown protocol"])
+def test_an_address_without_a_scheduler_is_refused(what):
+    with (
+        wrong_addresses() as addresses,
+        pytest.raises(OSError, match=r"no Dask scheduler answers there .*; start one with dask scheduler"),
+        workers(1, addresses[what]),
+    ):
+        raise AssertionError("there is no scheduler")
 
 
 def test_the_command_learns_on_the_cluster_at_an_address(cluster, tmp_path):

@@ -113,9 +113,12 @@ class ADMM:
         counts = tuple(self.max_iter) if self.max_iter is not None else counts
         return replace(
             self,
-            rho=(0.1 if linear else 0.01) if self.rho is None else self.rho,
-            eta=0.1 if self.eta is None else self.eta,
-            max_iter=(counts[0], counts[1], counts[2]),
+            rho=(0.1 if linear else 0.01) if self.rho is None else float(self.rho),
+            eta=0.1 if self.eta is None else float(self.eta),
+            rho_embedding=float(self.rho_embedding),
+            eta_embedding=float(self.eta_embedding),
+            tol=None if self.tol is None else float(self.tol),
+            max_iter=(int(counts[0]), int(counts[1]), int(counts[2])),
         )
 
 

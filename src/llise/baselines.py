@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from llise.base import Learner
 from llise.duplicates import identical_training_image
+from llise.engine.tasks import interruptible
 from llise.gram import Kernel, refuse_unnormalisable
 from llise.validation import as_images, grey_range
 
@@ -95,9 +96,10 @@ class LLE(Learner):
         n = images.shape[0]
         k, p = self._counts(n)
         self.training_images_ = images
-        self._features_ = _Features(self._kernel().resolved(images[0].size), images, self._scale(images), p)
+        kernel = self._kernel().resolved(images[0].size)
+        self._features_ = interruptible(_Features, kernel, images, self._scale(images), p)
         lle = LocallyLinearEmbedding(n_neighbors=k, n_components=p, reg=self._ridge(), eigen_solver="dense")
-        coordinates = lle.fit_transform(self._features_.training) * np.sqrt(n)
+        coordinates = interruptible(lle.fit_transform, self._features_.training) * np.sqrt(n)
         self._lle_ = lle
         self.embedding_ = _signed(coordinates)[None].astype(_float_of(images), copy=False)
         lle.embedding_ = self.embedding_[0]

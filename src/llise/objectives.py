@@ -120,6 +120,8 @@ def _checked(x: Array, y: Array, data_range: float) -> tuple[Array, Array, int]:
     """The blocks in floating point (differences of unsigned integers wrap around) and their length q."""
     if not data_range > 0:
         raise ValueError(f"data_range must be positive, got {data_range!r}; 255 for 8-bit images.")
+    if min(x.ndim, y.ndim) < 1:
+        raise ValueError("a block is an array with its values in the last axis, got a single number.")
     q = x.shape[-1]
     if q != y.shape[-1]:
         raise ValueError(f"blocks have different lengths: {q} and {y.shape[-1]} values in the last axis.")

@@ -226,7 +226,7 @@ def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -
         weights, _ = _admm(K, kv, norms, settings, start, settings.admm.max_iter[0])  # type: ignore[index]
         start = like(raw, embedding_start(settings.seed, positions, n, p))
         embedding = admm_embedding(weights, neighbors, c, settings.admm, start, history=settings.history)
-    _check_finite(settings, weights, embedding.coordinates)
+    _check_finite(settings, weights, embedding.coordinates, embedding.objective, embedding.violation)
     error = xp.sum(reconstruction_value(weights, K, kv, norms, c), axis=-1)
     return _fitted(embedding, weights, neighbors, statistics, level, to_numpy(error), keep_weights, n)
 
@@ -330,8 +330,7 @@ def _transform_batch(
 
 def _check_finite(settings: Settings, *results: Array) -> None:
     """Refuse results that are not finite: iterations that diverged, or a kernel whose values are out of range."""
-    xp = namespace(results[0])
-    if all(bool(xp.all(xp.isfinite(values))) for values in results):
+    if all(bool(namespace(values).all(namespace(values).isfinite(values))) for values in results):
         return
     if settings.admm is not None:
         raise ValueError(

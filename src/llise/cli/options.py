@@ -50,7 +50,7 @@ seed_option = click.option(
 jobs_option = click.option(
     "-j",
     "--jobs",
-    type=int,
+    type=click.IntRange(max=1024),
     default=-1,
     show_default=True,
     help="Number of processor cores to use; -1 for all.",

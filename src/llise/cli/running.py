@@ -203,7 +203,7 @@ def workers(jobs: int | None, scheduler: str | None = None) -> Iterator[None]:
         return
     import joblib
 
-    if not scheduler:
+    if scheduler is None:
         with joblib.parallel_config("threading", n_jobs=jobs):  # without a backend, n_jobs is ignored for threads
             yield
         return
@@ -211,10 +211,20 @@ def workers(jobs: int | None, scheduler: str | None = None) -> Iterator[None]:
         yield
 
 
+CONNECT = 4
+"""Seconds in which a scheduler must answer."""
+
+
 def _cluster(address: str) -> Any:
     """A client of the scheduler at ``address``."""
     import logging
 
+    from llise.engine.tasks import interruptible
+
+    if not address.strip():
+        raise click.UsageError(
+            "--scheduler is empty; give the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
+        )
     try:
         from distributed import Client
     except ImportError:
@@ -222,7 +232,11 @@ def _cluster(address: str) -> Any:
     # The cluster's own messages, such as on a busy event loop, do not help whoever waits for a diagnosis.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        return Client(address, timeout=4)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise OSError(f"{address}: no scheduler answers there ({reason}); start one with dask scheduler") from None
+        # In a thread, because Dask waits without end for a program that accepts the connection and says nothing.
+        return interruptible(lambda: Client(address, timeout=CONNECT), timeout=CONNECT + 1)
+    except Exception as error:  # Dask raises OSError, ValueError, TypeError, RuntimeError and more
+        reason = " ".join(str(error).split()) or "it accepts connections and says nothing"
+        raise OSError(
+            f"{address}: no Dask scheduler answers there ({reason}); start one with dask scheduler, and give the "
+            "address that it prints, such as tcp://127.0.0.1:8786"
+        ) from None

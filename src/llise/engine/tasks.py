@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextvars import copy_context
 from functools import cache
 from typing import Any
 
@@ -51,7 +52,7 @@ def _apply(function: Callable, arguments: tuple, options: dict[str, Any]) -> Any
     return function(*arguments, **options)
 
 
-def interruptible(function: Callable, *arguments: Any) -> Any:
+def interruptible(function: Callable, *arguments: Any, timeout: float | None = None) -> Any:
     """Call a function so that Ctrl-C is obeyed at once, however long compiled code in it takes.
 
     Python handles a signal in the main thread, and only between two steps of its interpreter.  So the function runs in
@@ -62,11 +63,18 @@ def interruptible(function: Callable, *arguments: Any) -> Any:
     function : callable
     *arguments
         Its arguments.
+    timeout : float, optional
+        Seconds after which to go on without a result.
 
     Returns
     -------
     object
         What the function returns.
+
+    Raises
+    ------
+    TimeoutError
+        The function took longer than ``timeout``.
 
     Examples
     --------
@@ -74,19 +82,20 @@ def interruptible(function: Callable, *arguments: Any) -> Any:
     >>> interruptible(pow, 2, 3)
     8
     """
-    if threading.current_thread() is not threading.main_thread():
+    if timeout is None and threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     future: Future = Future()
+    context = copy_context()  # such as NumPy's errstate of the caller
 
     def work() -> None:
         try:
-            future.set_result(function(*arguments))
+            future.set_result(context.run(function, *arguments))
         except BaseException as error:
             future.set_exception(error)
 
     # A daemon, for which the end of the process does not wait.
     threading.Thread(target=work, name="llise", daemon=True).start()
-    return future.result()
+    return future.result(timeout)
 
 
 def run_chunks(

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from llise.storage.files import atomic_write
+from llise.storage.files import atomic_write, printable
 from llise.storage.registry import SAVABLE, savable_class
 
 FORMAT = "llise-model"
@@ -197,7 +197,7 @@ def load(path: str | os.PathLike[str], check: Callable[[Header], None] | None = 
         saved_class: Any = savable_class(header.class_name)
         return saved_class.from_state(arrays, header.settings)
     except Exception as error:  # whatever a state of the wrong shape provokes
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = printable(" ".join(str(error).split())) or type(error).__name__
         raise ModelError(
             f"{path}: not a usable {header.class_name} ({reason}); make it again, with llise fit or save"
         ) from error
@@ -297,7 +297,7 @@ def _read(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
     except ModelError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError) as error:
-        reason = shorten(str(error), 200)
+        reason = printable(shorten(str(error), 200))
         raise ModelError(
             f"{path}: truncated or damaged (header and arrays disagree: {reason}); copy it or fit it again"
         ) from None
@@ -368,4 +368,4 @@ def _check_content(path: Path, content: Any) -> None:
     if number != FORMAT_VERSION or wrong or "reference_sha256" not in content:
         raise ModelError(f"{path}: damaged header; fit the model again")
     if content["class"] not in SAVABLE:
-        raise ModelError(f"{path}: holds a {content['class']!r}, unknown to this llise; upgrade llise")
+        raise ModelError(f"{path}: holds a {printable(content['class'])!r}, unknown to this llise; upgrade llise")
