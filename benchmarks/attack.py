@@ -24,9 +24,10 @@ import attacks
 
 
 def modules() -> dict[str, ModuleType]:
-    """The areas by name, in order of their names."""
-    found = (importlib.import_module(f"attacks.{entry.name}") for entry in pkgutil.iter_modules(attacks.__path__))
-    return dict(sorted((module.NAME, module) for module in found if hasattr(module, "NAME")))
+    """The modules of the areas by name, in order of their names."""
+    names = sorted(entry.name for entry in pkgutil.iter_modules(attacks.__path__))
+    found = {name: importlib.import_module(f"attacks.{name}") for name in names}
+    return {name: module for name, module in found.items() if hasattr(module, "NAME")}
 
 
 def attack(module: ModuleType, scale: float, seed: int) -> tuple[int, list[str]]:
@@ -43,14 +44,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--scale", type=float, default=1.0, help="how much is tried, relative to the whole attack")
     parser.add_argument("--seed", type=int, default=0, help="seed for all random numbers")
-    parser.add_argument("--only", action="append", choices=list(areas), help="this area only; may be repeated")
+    parser.add_argument("--only", action="append", choices=list(areas), help="this module only; may be repeated")
     options = parser.parse_args()
     failures = []
     print("| area | tried | failed | seconds |\n|---|---|---|---|", flush=True)
     for name in options.only or areas:
         begin = time.perf_counter()
         tried, failed = attack(areas[name], options.scale, options.seed)
-        print(f"| {name} | {tried} | {len(failed)} | {time.perf_counter() - begin:.0f} |", flush=True)
+        print(f"| {areas[name].NAME} | {tried} | {len(failed)} | {time.perf_counter() - begin:.0f} |", flush=True)
         failures += [f"{name}: {' '.join(line.split())}" for line in failed]
     for line in failures:
         print(line)

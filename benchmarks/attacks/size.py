@@ -21,10 +21,9 @@ GROWTH = 30e6
 """Bytes by which the peak may grow from a tenth of the copies to all of them: names and rows are kept."""
 
 COMMAND = """
-import contextlib, sys
+import sys
 from llise.cli.main import main
-with contextlib.suppress(SystemExit):
-    main(sys.argv[1:])
+main(sys.argv[1:])
 status = open("/proc/self/status").read()
 sys.stderr.write(status.partition("VmHWM:")[2].split()[0])
 """
