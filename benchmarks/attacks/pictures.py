@@ -15,7 +15,7 @@ from PIL import Image, TiffImagePlugin
 
 from attacks import picture_bytes as build
 from attacks.picture_bytes import chunk, encoded, png, png_rows, tiff, without, zeroed
-from llise.cli.main import main
+from attacks.program import call
 from llise.images import ImageError, read_image
 
 NAME = "pictures"
@@ -272,16 +272,15 @@ def wrong_reading(path: Path, image: np.ndarray, expected: str) -> str | None:
 
 def wrong_command(reference: Path, copy: Path, expected: str) -> str | None:
     """What is wrong with the exit status and the output of a diagnosis, or None."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main(["diagnose", str(reference), str(copy), "--json", "--quiet"])
+    command = ["diagnose", str(reference), str(copy), "--json", "--quiet"]
+    status, out, errors = call(reference.parent, command)
     name = f"{reference.name} and {copy.name}"
     if expected != ANY and status != (0 if expected == GOOD else 1):
-        return f"{name}: exit status {status}: {err.getvalue().strip()}"
-    if "Traceback" in err.getvalue() or (status and err.getvalue().count("\n") != 1):
-        return f"{name}: {err.getvalue().strip()}"
-    if not status and len(json.loads(out.getvalue())["images"]) != 1:
-        return f"{name}: {out.getvalue()}"
+        return f"{name}: exit status {status}: {errors.strip()}"
+    if "Traceback" in errors or (status and errors.count("\n") != 1):
+        return f"{name}: {errors.strip()}"
+    if not status and len(json.loads(out)["images"]) != 1:
+        return f"{name}: {out}"
     return None
 
 

@@ -21,9 +21,10 @@ GROWTH = 30e6
 """Bytes by which the peak may grow from a tenth of the copies to all of them: names and rows are kept."""
 
 COMMAND = """
-import sys
+import contextlib, sys
 from llise.cli.main import main
-main(sys.argv[1:])
+with contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
 status = open("/proc/self/status").read()
 sys.stderr.write(status.partition("VmHWM:")[2].split()[0])
 """

@@ -26,6 +26,9 @@ KILLS = 40
 STAGES = ("llise.datasets._single", "llise.execution.fit_chunk", "llise.execution.transform_chunk")
 """What is done on workers: making the training images, learning their manifold, placing a copy in it."""
 
+CLUSTERS = 10
+"""How often a cluster is started anew, where Dask does not start a killed worker again."""
+
 LIMIT = 10.0
 """Seconds in which a wrong address must be refused."""
 
@@ -57,7 +60,6 @@ def cluster(workers: int = 2) -> Iterator[Any]:
         ) as local,
         distributed.Client(local) as client,
     ):
-        client.wait_for_workers(workers, timeout=120)
         yield client
 
 
@@ -104,26 +106,45 @@ def run(scale: float, rng: np.random.Generator, folder: Path) -> tuple[int, list
     reference, copy = scene(64, 128), scene(64, 128, 1)
     alone = answer(reference, copy, folder / "alone.llise")
     count = max(len(STAGES), round(KILLS * scale))
-    with cluster() as client:
-        for number in range(count):
-            stage = STAGES[number % len(STAGES)]
-            client.wait_for_workers(2, timeout=120)
-            try:
-                result, killed = kill_a_worker(
-                    client,
-                    stage,
-                    rng.uniform(0, 0.2),
-                    lambda: answer(reference, copy, folder / "cluster.llise"),
-                    folder / f"notes-{number}",
-                )
-            except Exception as error:
-                failures.append(f"a worker killed in {stage}: {type(error).__name__}: {error}")
-                continue
-            if not killed:
-                failures.append(f"{stage}: no worker began it")
-            elif result != alone:
-                failures.append(f"a worker killed in {stage}: another result than alone")
+    stages = [STAGES[number % len(STAGES)] for number in range(count)]
+    for _ in range(CLUSTERS):
+        if stages:
+            with cluster() as client:
+                failures += _kills(client, stages, rng, folder, lambda path: answer(reference, copy, path), alone)
+    failures += [f"{stage}: not tried, because workers did not start" for stage in stages]
     return tried + count, failures
+
+
+def _kills(
+    client: Any,
+    stages: list[str],
+    rng: np.random.Generator,
+    folder: Path,
+    work: Callable[[Path], bytes],
+    expected: bytes,
+) -> Iterator[str]:
+    """Kill a worker in one stage after the other, which are taken from the list; yield what fails.
+
+    Ends early where a killed worker is not started again, which is a matter of Dask.
+    """
+    while stages:
+        try:
+            client.wait_for_workers(2, timeout=30)
+        except TimeoutError:
+            return
+        stage = stages.pop()
+        notes = folder / f"notes-{len(stages)}"
+        try:
+            result, killed = kill_a_worker(
+                client, stage, rng.uniform(0, 0.2), lambda: work(folder / "cluster.llise"), notes
+            )
+        except Exception as error:
+            yield f"a worker killed in {stage}: {type(error).__name__}: {error}"
+            continue
+        if not killed:
+            yield f"{stage}: no worker began it"
+        elif result != expected:
+            yield f"a worker killed in {stage}: another result than alone"
 
 
 @contextmanager
