@@ -132,7 +132,7 @@ def test_a_worker_killed_in_any_stage_leaves_the_result_as_it_is(cluster, stage,
 def test_an_address_without_a_scheduler_is_refused(what):
     with (
         wrong_addresses() as addresses,
-        pytest.raises(OSError, match=r"no Dask scheduler answers there .*; start one with dask scheduler"),
+        pytest.raises(OSError, match=r"no scheduler answers there .*; start one with dask scheduler"),
         workers(1, addresses[what]),
     ):
         raise AssertionError("there is no scheduler")

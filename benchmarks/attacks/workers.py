@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,11 +38,11 @@ class Watched:
     """A function that leaves a note of the process that begins it, and waits a little the first time there."""
 
     def __init__(self, function: Callable, notes: Path) -> None:
-        self.function, self.notes = function, notes
+        self.function, self.notes, self.owner = function, notes, os.getpid()
 
     def __call__(self, *arguments: Any) -> Any:
         note = self.notes / str(os.getpid())
-        if not note.exists():
+        if os.getpid() != self.owner and not note.exists():
             note.touch()
             time.sleep(0.2)
         return self.function(*arguments)
@@ -125,7 +126,7 @@ def _kills(
 ) -> Iterator[str]:
     """Kill a worker in one stage after the other, which are taken from the list; yield what fails.
 
-    Ends early where a killed worker is not started again, which is a matter of Dask.
+    Ends early where Dask does not start a killed worker again.
     """
     while stages:
         try:
@@ -133,7 +134,7 @@ def _kills(
         except TimeoutError:
             return
         stage = stages.pop()
-        notes = folder / f"notes-{len(stages)}"
+        notes = Path(tempfile.mkdtemp(dir=folder)) / "notes"
         try:
             result, killed = kill_a_worker(
                 client, stage, rng.uniform(0, 0.2), lambda: work(folder / "cluster.llise"), notes
@@ -141,9 +142,10 @@ def _kills(
         except Exception as error:
             yield f"a worker killed in {stage}: {type(error).__name__}: {error}"
             continue
-        if not killed:
-            yield f"{stage}: no worker began it"
-        elif result != expected:
+        if not killed:  # one worker alone: joblib then works in this process
+            stages.append(stage)
+            return
+        if result != expected:
             yield f"a worker killed in {stage}: another result than alone"
 
 

@@ -237,6 +237,6 @@ def _cluster(address: str) -> Any:
     except Exception as error:  # Dask raises OSError, ValueError, TypeError, RuntimeError and more
         reason = " ".join(str(error).split()) or "it accepts connections and says nothing"
         raise OSError(
-            f"{address}: no Dask scheduler answers there ({reason}); start one with dask scheduler, and give the "
+            f"{address}: no scheduler answers there ({reason}); start one with dask scheduler, and give the "
             "address that it prints, such as tcp://127.0.0.1:8786"
         ) from None
