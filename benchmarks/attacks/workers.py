@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import socket
@@ -75,7 +76,7 @@ def answer(reference: np.ndarray, copy: np.ndarray, path: Path) -> bytes:
 def kill_a_worker(client: Any, stage: str, delay: float, work: Callable[[], bytes], notes: Path) -> tuple[bytes, bool]:
     """Do some work while the first worker that begins a stage is killed; the result, and whether one was."""
     module, _, name = stage.rpartition(".")
-    function = getattr(sys.modules[module], name)
+    function = getattr(importlib.import_module(module), name)
     killed = []
 
     def kill() -> None:
