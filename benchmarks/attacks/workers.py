@@ -105,16 +105,21 @@ def kill_a_worker(client: Any, stage: str, delay: float, work: Callable[[], byte
 def run(scale: float, rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     """Kill 40 workers at full scale, and try every wrong address."""
     tried, failures = _wrong_addresses(folder)
-    reference, copy = scene(64, 128), scene(64, 128, 1)
-    alone = answer(reference, copy, folder / "alone.llise")
     count = max(len(STAGES), round(KILLS * scale))
     stages = [STAGES[number % len(STAGES)] for number in range(count)]
+    return tried + count, failures + kill_workers(stages, rng, folder)
+
+
+def kill_workers(stages: list[str], rng: np.random.Generator, folder: Path) -> list[str]:
+    """Kill a worker in each of these stages; what fails."""
+    reference, copy = scene(64, 128), scene(64, 128, 1)
+    alone = answer(reference, copy, folder / "alone.llise")
+    left, failures = stages.copy(), []
     for _ in range(CLUSTERS):
-        if stages:
+        if left:
             with cluster() as client:
-                failures += _kills(client, stages, rng, folder, lambda path: answer(reference, copy, path), alone)
-    failures += [f"{stage}: not tried, because workers did not start" for stage in stages]
-    return tried + count, failures
+                failures += _kills(client, left, rng, folder, lambda path: answer(reference, copy, path), alone)
+    return failures + [f"{stage}: not tried, because workers did not start" for stage in left]
 
 
 def _kills(
