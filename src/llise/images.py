@@ -20,15 +20,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from llise.picture_files.jpeg import check_jpeg
 from llise.picture_files.png import check_png
-from llise.picture_files.tiff import check_tiff
+from llise.picture_files.tiff import bits_per_sample, check_tiff, is_signed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -38,12 +38,6 @@ FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif", ".pgm", ".ppm")
 """Suffixes of the files that are read from a folder."""
-
-TIFF_DEFAULTS = ((258, 1), (262, 1))
-"""Numbers of the tags BitsPerSample and PhotometricInterpretation, with their default values."""
-
-SAMPLE_FORMAT, UNSIGNED, UNDEFINED = 339, 1, 4
-"""Number of the tag SampleFormat, and its values for whole numbers from 0 on and for what is taken for them."""
 
 CHECKS = {"PNG": check_png, "JPEG": check_jpeg, "MPO": check_jpeg}
 """Checks of a file's bytes by format."""
@@ -165,7 +159,7 @@ def _check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
         raise ImageError(f"{path}: {depth}-bit colour would be cut to 8 bits; {SAVE_AS_GREY} or as 16-bit grey")
     if depth not in (1, 2, 4, 8) and not (depth == 16 and grey):
         raise ImageError(f"{path}: {depth}-bit grey has no agreed range; save it as 8-bit or 16-bit grey")
-    if picture.format == "TIFF" and _is_signed(picture.tag_v2):  # type: ignore[attr-defined]
+    if picture.format == "TIFF" and is_signed(picture.tag_v2):  # type: ignore[attr-defined]
         raise ImageError(f"{path}: signed samples have no agreed range; save it as 8-bit or 16-bit grey")
 
 
@@ -180,7 +174,7 @@ def _check_complete(picture: Image, path: str | os.PathLike[str]) -> None:
 def _bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
     """Bits per channel as stored in the file; Pillow's mode does not contain it."""
     if picture.format == "TIFF":
-        return _tiff_depth(picture.tag_v2)  # type: ignore[attr-defined]
+        return bits_per_sample(picture.tag_v2)  # type: ignore[attr-defined]
     with open(path, "rb") as file:
         header = file.read(4096)
     if picture.format == "PNG":
@@ -189,16 +183,6 @@ def _bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
         fields = re.sub(rb"#[^\n]*\n", b" ", header).split(None, 4)
         return 16 if fields[0] in (b"P2", b"P3", b"P5", b"P6") and int(fields[3]) > 255 else 8
     return 8
-
-
-def _tiff_depth(tags: Mapping[int, Any]) -> int:
-    """Bits per sample; 32 for inverted 16-bit images, which Pillow reads as if they were not."""
-    bits, photometric = (np.ravel(tags.get(tag, default)) for tag, default in TIFF_DEFAULTS)
-    return 32 if bits.max() > 8 and photometric[0] == 0 else int(bits.max())
-
-
-def _is_signed(tags: Mapping[int, Any]) -> bool:
-    return not set(np.ravel(tags.get(SAMPLE_FORMAT, UNSIGNED))) <= {UNSIGNED, UNDEFINED}
 
 
 def _pixels(picture: Image, path: str | os.PathLike[str]) -> np.ndarray:

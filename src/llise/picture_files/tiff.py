@@ -1,4 +1,4 @@
-"""Completeness of TIFF files: every strip or tile that the size of the picture needs lies within the file."""
+"""TIFF files: whether every strip or tile of the picture lies within the file, and what its samples are."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ import numpy as np
 WIDTH, HEIGHT, BITS, COMPRESSION, SAMPLES, ROWS_PER_STRIP, PLANAR = 256, 257, 258, 259, 277, 278, 284
 STRIPS, STRIP_SIZES, TILE_WIDTH, TILE_HEIGHT, TILES, TILE_SIZES = 273, 279, 322, 323, 324, 325
 UNCOMPRESSED, SEPARATE_PLANES = 1, 2
+
+DEFAULTS = ((BITS, 1), (262, 1))
+"""Numbers of the tags BitsPerSample and PhotometricInterpretation, with their default values."""
+
+SAMPLE_FORMAT, UNSIGNED, UNDEFINED = 339, 1, 4
+"""Number of the tag SampleFormat, and its values for whole numbers from 0 on and for what is taken for them."""
 
 
 def check_tiff(tags: Mapping[int, Any], size: int) -> None:
@@ -71,3 +77,46 @@ def check_tiff(tags: Mapping[int, Any], size: int) -> None:
 def _number(tags: Mapping[int, Any], tag: int, default: int) -> int:
     """The value of a tag that has a single one."""
     return int(np.ravel(tags.get(tag, default))[0])
+
+
+def bits_per_sample(tags: Mapping[int, Any]) -> int:
+    """Return the bits of a sample.
+
+    Parameters
+    ----------
+    tags : mapping of int to value
+        Tags of the file by number.
+
+    Returns
+    -------
+    int
+        Bits; 32 for inverted 16-bit images, which Pillow reads as if they were not.
+
+    Examples
+    --------
+    >>> bits_per_sample({258: (8, 8, 8), 262: 2}), bits_per_sample({258: 16, 262: 0})
+    (8, 32)
+    """
+    bits, photometric = (np.ravel(tags.get(tag, default)) for tag, default in DEFAULTS)
+    return 32 if bits.max() > 8 and photometric[0] == 0 else int(bits.max())
+
+
+def is_signed(tags: Mapping[int, Any]) -> bool:
+    """Return whether samples have a sign or are no whole numbers.
+
+    Parameters
+    ----------
+    tags : mapping of int to value
+        Tags of the file by number.
+
+    Returns
+    -------
+    bool
+        False where the file does not say what its samples are.
+
+    Examples
+    --------
+    >>> is_signed({}), is_signed({339: (2,)})
+    (False, True)
+    """
+    return not set(np.ravel(tags.get(SAMPLE_FORMAT, UNSIGNED))) <= {UNSIGNED, UNDEFINED}
