@@ -8,6 +8,7 @@ from llise import datasets, distortions
 from llise.diagnosis import pictures
 from llise.diagnosis.copies import SETS, draw_pair, is_contrast_about_another_pivot
 from llise.diagnosis.diagnoser import Diagnoser, diagnose
+from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.judge import greys, shipped_judge
 from llise.diagnosis.second_look import draw_evidence
 from llise.diagnosis.verification import EVIDENCE, MOST_SETS, NO_EVIDENCE, evidence, fit_weights, likely_sets, weighed
@@ -26,7 +27,8 @@ def code(*kinds: str) -> int:
 
 def unexplained(copy: np.ndarray, *sets: tuple[str, ...]) -> list[float]:
     """Share of the error that each set leaves unexplained."""
-    table = evidence(IMAGE, copy, WHOLE, EVEN, [code(*kinds) for kinds in sets], greys(IMAGE))
+    codes = [code(*kinds) for kinds in sets]
+    table = evidence(CopyEstimates(IMAGE, copy), WHOLE, EVEN, codes, greys(IMAGE))
     columns = [i for i, name in enumerate(EVIDENCE) if name.startswith("unexplained")]
     return np.exp(table[:, columns].sum(axis=1)).tolist()
 
@@ -51,7 +53,7 @@ def test_evidence_turns_a_doubtful_answer():
     probabilities[[code("blur"), code("contrast", "blur")]] = 0.4, 0.6
     copy = distortions.apply(IMAGE, "blur", 100)
     codes = likely_sets(probabilities, WHOLE.size)
-    table = evidence(IMAGE, copy, WHOLE, probabilities, codes, greys(IMAGE))
+    table = evidence(CopyEstimates(IMAGE, copy), WHOLE, probabilities, codes, greys(IMAGE))
     after = weighed(probabilities, codes, table, shipped_judge().verification)
     assert SETS[int(after.argmax())] == ("blur",) and after.sum() == pytest.approx(1)
 

@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.estimate_errors import EstimateErrors
-from llise.diagnosis.estimates import FaultEstimate, estimate_fault, region_error
+from llise.diagnosis.estimates import CopyEstimates, FaultEstimate, region_error
 from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place
 from llise.diagnosis.judge import Judge, greys, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
@@ -172,19 +172,20 @@ class Diagnoser:
 
     def _faults(self, image: np.ndarray, measures: Measures) -> list[Fault]:
         """Everything that is wrong, the worst first."""
+        estimates = CopyEstimates(self.reference, image, self._errors)
         if not measures.is_copy:
             everywhere = Finding((UNKNOWN,), np.ones_like(measures.changed), 1 - max(measures.likeness, 0.0))
-            return [self._fault(everywhere, [everywhere], image)]
-        findings = self._findings(image, measures)
-        faults = [self._fault(finding, findings, image) for finding in findings]
+            return [self._fault(everywhere, [everywhere], estimates)]
+        findings = self._findings(image, measures, estimates)
+        faults = [self._fault(finding, findings, estimates) for finding in findings]
         return sorted(faults, key=lambda fault: -fault.area * sum(fault.severity.values()))
 
-    def _findings(self, image: np.ndarray, measures: Measures) -> list[Finding]:
+    def _findings(self, image: np.ndarray, measures: Measures, estimates: CopyEstimates) -> list[Finding]:
         def judge(regions: np.ndarray, context: np.ndarray) -> np.ndarray:
             return self.judge(regions, context, self._greys)
 
         parts = [
-            Part(number, mask, self._verified(image, mask, probabilities))
+            Part(number, mask, self._verified(mask, probabilities, estimates))
             for number, area in enumerate(connected_areas(measures.changed))
             for mask, probabilities in split(self._blocks, image, area, judge)
         ]
@@ -193,22 +194,22 @@ class Diagnoser:
             extend(finding, self._texture, findings)
         return findings
 
-    def _verified(self, image: np.ndarray, mask: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    def _verified(self, mask: np.ndarray, probabilities: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
         """Probabilities of a part after the copy was made again with each likely set of kinds."""
         codes = likely_sets(probabilities, int(mask.sum()))
         if not codes:
             return probabilities
-        table = evidence(self.reference, image, mask, probabilities, codes, self._greys)
+        table = evidence(estimates, mask, probabilities, codes, self._greys)
         return weighed(probabilities, codes, table, self.judge.verification)
 
-    def _fault(self, finding: Finding, findings: list[Finding], image: np.ndarray) -> Fault:
+    def _fault(self, finding: Finding, findings: list[Finding], estimates: CopyEstimates) -> Fault:
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))
         height, width = self.reference.shape
         if finding.kinds == (UNKNOWN,):
-            estimate = FaultEstimate(severity={UNKNOWN: region_error(self.reference, image, finding.mask)})
+            estimate = FaultEstimate(severity={UNKNOWN: region_error(self.reference, estimates.copy, finding.mask)})
         else:
             kinds, mask = in_place(finding, findings)
-            estimate = estimate_fault(self.reference, image, mask, kinds, self._errors)
+            estimate = estimates.of(mask, kinds)
         return Fault(
             kinds=finding.kinds,
             confidence=finding.confidence,

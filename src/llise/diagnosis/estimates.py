@@ -98,6 +98,53 @@ def estimate_fault(
     )
 
 
+class CopyEstimates:
+    """Estimates of the faults of one copy, each made once.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        Pristine image and faulty copy.
+    errors : EstimateErrors, optional
+        How far estimates lie from the truth; rough bounds if left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
+    >>> estimates, everywhere = CopyEstimates(image, image + 5), np.ones((16, 16), bool)
+    >>> estimates.of(everywhere, ("luminance",)) is estimates.of(everywhere, ("luminance",))
+    True
+    """
+
+    def __init__(self, reference: np.ndarray, copy: np.ndarray, errors: EstimateErrors | None = None) -> None:
+        self.reference = reference
+        self.copy = copy
+        self._errors = errors
+        self._made: dict[tuple[bytes, tuple[str, ...]], FaultEstimate] = {}
+
+    def of(self, region: np.ndarray, kinds: tuple[str, ...]) -> FaultEstimate:
+        """Return the estimate of kinds in a region.
+
+        Parameters
+        ----------
+        region : ndarray of bool, shape (rows, cols)
+            Blocks of 8 x 8 pixels.
+        kinds : tuple of str
+            One kind or two.
+
+        Returns
+        -------
+        FaultEstimate
+            As :func:`estimate_fault` gives it.
+        """
+        key = np.packbits(region).tobytes(), kinds
+        if key not in self._made:
+            self._made[key] = estimate_fault(self.reference, self.copy, region, kinds, self._errors)
+        return self._made[key]
+
+
 def _partner(kind: str, kinds: tuple[str, ...]) -> str | None:
     return next((other for other in kinds if other != kind), None)
 

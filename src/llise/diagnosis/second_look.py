@@ -8,6 +8,7 @@ import numpy as np
 
 from llise.diagnosis import block_sums, pictures
 from llise.diagnosis.copies import draw_scene
+from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.judge import Judge, greys
 from llise.diagnosis.samples import LEAST_ERROR
 from llise.diagnosis.verification import evidence, likely_sets
@@ -60,4 +61,5 @@ def draw_evidence(
             probabilities = judge(own[None], sums.sum((0, 1), dtype=np.float64), level)[0]
             codes = likely_sets(probabilities, int(region.sum()))
             if code in codes:
-                yield evidence(reference, scene.copy, region, probabilities, codes, level), codes.index(int(code))
+                estimates = CopyEstimates(reference, scene.copy)
+                yield evidence(estimates, region, probabilities, codes, level), codes.index(int(code))

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from llise.diagnosis.copies import SETS
-from llise.diagnosis.estimates import FaultEstimate, estimate_fault
+from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
 
 SURE = 0.985
 """Probability from which a part is not looked at again."""
@@ -70,8 +70,7 @@ def likely_sets(probabilities: np.ndarray, blocks: int) -> list[int]:
 
 
 def evidence(
-    reference: np.ndarray,
-    copy: np.ndarray,
+    estimates: CopyEstimates,
     region: np.ndarray,
     probabilities: np.ndarray,
     codes: list[int],
@@ -81,8 +80,8 @@ def evidence(
 
     Parameters
     ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
     region : ndarray of bool, shape (rows, cols)
         Blocks of the part.
     probabilities : ndarray, shape (n_sets,)
@@ -101,17 +100,19 @@ def evidence(
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.estimates import CopyEstimates
     >>> from llise.diagnosis.verification import EVIDENCE, evidence
     >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
+    >>> estimates, everywhere = CopyEstimates(image, image + 5), np.ones((16, 16), bool)
     >>> codes = [SETS.index(("luminance",)), SETS.index(("blur",))]
-    >>> table = evidence(image, image + 5, np.ones((16, 16), bool), np.full(21, 1 / 21), codes, (123.5, 37.0, 123.5))
+    >>> table = evidence(estimates, everywhere, np.full(21, 1 / 21), codes, (123.5, 37.0, 123.5))
     >>> bool(table[0, EVIDENCE.index("unexplained")] < table[1, EVIDENCE.index("unexplained")])
     True
     """
     rows = []
     for code in codes:
         kinds = SETS[code]
-        estimate = estimate_fault(reference, copy, region, kinds)
+        estimate = estimates.of(region, kinds)
         form = 0 if not RANDOM & set(kinds) else 2 if HIDING & set(kinds) else 1
         unexplained = np.log(max(1 - estimate.explained, LEAST_UNEXPLAINED))
         total = sum(estimate.severity.values()) or 1.0
