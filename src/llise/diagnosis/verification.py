@@ -14,10 +14,10 @@ import numpy as np
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
 
-SURE = 0.985
+SURE = 0.96
 """Probability from which a part is not looked at again."""
 
-LIKELY = 0.004
+LIKELY = 0.01
 """Probability from which a set of kinds is tried."""
 
 MOST_SETS = 4

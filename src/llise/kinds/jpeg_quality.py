@@ -13,6 +13,9 @@ QUALITIES = np.arange(1, 101)
 ROUNDINGS = (0.46, 0.42, 0.375, 0.333, 0.3)
 """Parts of a step from which a coder may round up, besides one half."""
 
+AT_ONCE = 1000
+"""Blocks times tables that are compared in one step, which fit into a processor's cache."""
+
 MOST_BLOCKS = 400
 """Blocks whose coefficients are compared; of more, an even choice is taken."""
 
@@ -88,19 +91,27 @@ class CoefficientPairs:
 
         def cost(table: np.ndarray, rounding: float = 0.5) -> np.ndarray:
             rest = self.after - table * _rounded(self.before / table, rounding)
-            return np.minimum(rest * rest, largest).mean(axis=0)
+            return np.minimum(rest * rest, largest, out=rest).mean(axis=-2)
 
-        costs = [float(cost(table).sum()) for table in _TABLES]
+        def costs_of(tables: np.ndarray) -> np.ndarray:
+            """Cost of each table and coefficient, several tables at once."""
+            several = max(1, AT_ONCE // len(self.before))
+            starts = range(0, len(tables), several)
+            return np.concatenate([cost(tables[start : start + several, None]) for start in starts])
+
+        costs = costs_of(_TABLES).sum(axis=1).tolist()
         index = int(np.argmin(costs))
         if costs[index] < 64 * 0.5:
             return *_answer(index), 0.5
-        by_step = np.stack([cost(step) for step in _STEPS])
+        by_step = costs_of(_STEPS)
         # Of steps that do equally well, the one nearest to the standard table.
         by_step += 0.02 * np.abs(np.log(_STEPS / _TABLES[index]))
         best = by_step.argmin(axis=0)
-        choices = [(costs[index], _TABLES[index], 0.5), (by_step.min(axis=0).sum() / 0.7, _STEPS[best, 0], 0.5)]
-        comb = _comb_table(self.after, _TABLES[index])
-        choices += [(float(cost(comb, rounding).sum()) / 0.7, comb, rounding) for rounding in ROUNDINGS]
+        single = float(by_step.min(axis=0).sum())
+        choices = [(costs[index], _TABLES[index], 0.5), (single / 0.7, _STEPS[best, 0], 0.5)]
+        if single > 0.3 * _BLOCK * _BLOCK:
+            comb = _comb_table(self.after, _TABLES[index])
+            choices += [(float(cost(comb, rounding).sum()) / 0.7, comb, rounding) for rounding in ROUNDINGS]
         _, table, rounding = min(choices, key=lambda choice: choice[0])
         return float(QUALITIES[index]), table.reshape(_BLOCK, _BLOCK).astype(float), rounding
 
