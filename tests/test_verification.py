@@ -11,7 +11,16 @@ from llise.diagnosis.diagnoser import Diagnoser, diagnose
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.judge import greys, shipped_judge
 from llise.diagnosis.second_look import draw_evidence
-from llise.diagnosis.verification import EVIDENCE, MOST_SETS, NO_EVIDENCE, evidence, fit_weights, likely_sets, weighed
+from llise.diagnosis.verification import (
+    EVIDENCE,
+    MOST_SETS,
+    NO_EVIDENCE,
+    evidence,
+    explains_as_well,
+    fit_weights,
+    likely_sets,
+    weighed,
+)
 from llise.kinds.jpeg import code_jpeg
 from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.jpeg_tables import STANDARD_TABLE
@@ -139,3 +148,20 @@ def test_nothing_is_shifted_in_a_copy_with_one_kind_everywhere():
     for kind in ("blur", "jpeg", "gaussian_noise", "impulse_noise"):
         (found,) = diagnoser.diagnose([distortions.apply(reference, kind, 200, random_state=1)])
         assert found.verdict == (kind,)
+
+
+def test_a_part_that_blur_explains_as_well_is_not_told_apart():
+    blurred = CopyEstimates(IMAGE, distortions.apply(IMAGE, "blur", 100))
+    part = WHOLE.copy()
+    part[:, 12:] = False
+    assert explains_as_well(("blur",), ("contrast", "blur"), part, blurred)
+    assert not explains_as_well(("jpeg",), ("blur",), part, blurred)
+    lighter = CopyEstimates(IMAGE, np.clip(IMAGE.astype(int) + 9, 0, 255).astype(np.uint8))
+    assert not explains_as_well(("contrast",), ("luminance",), part, lighter)  # contrast with other settings would
+
+
+def test_a_copy_blurred_beyond_recognition_is_still_a_copy():
+    scene = pictures.load("moon")[:256, :256]
+    copy = distortions.apply(scene, "blur", 0.8 * float(scene.var()))
+    (found,) = diagnose(scene, [copy])
+    assert found.is_copy

@@ -19,7 +19,7 @@ from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
-from llise.diagnosis.verification import evidence, likely_sets, weighed
+from llise.diagnosis.verification import evidence, explains_as_well, likely_sets, weighed
 from llise.images import as_uint8, check_reference, check_same_size
 
 if TYPE_CHECKING:
@@ -189,10 +189,21 @@ class Diagnoser:
             for number, area in enumerate(connected_areas(measures.changed))
             for mask, probabilities in split(self._blocks, image, area, judge)
         ]
-        findings = assemble(parts, measures.block_mse)
+        findings = assemble(self._told_apart(parts, estimates), measures.block_mse)
         for finding in findings:
             extend(finding, self._texture, findings)
         return findings
+
+    @staticmethod
+    def _told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
+        """Parts, without those that the kinds of the largest part of their area explain as well."""
+        kept = []
+        for part in parts:
+            largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
+            if part.kinds != largest.kinds and explains_as_well(largest.kinds, part.kinds, part.mask, estimates):
+                part = Part(part.area, part.mask, largest.probabilities)
+            kept.append(part)
+        return kept
 
     def _verified(self, mask: np.ndarray, probabilities: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
         """Probabilities of a part after the copy was made again with each likely set of kinds."""

@@ -16,7 +16,7 @@ ALIKE = 6.0
 MAY_LIE_BELOW = 0.08
 """Probability of the kind of an area's largest part from which it is taken to lie below that of another part."""
 
-TINY, DOUBTFUL = 0.01, 0.85
+TINY, DOUBTFUL = 0.025, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
 
 WHOLE = 0.98
@@ -139,7 +139,11 @@ def _without_strays(parts: list[Part]) -> list[Part]:
         if not is_stray(part):
             continue
         least = 0.02 if part.confidence >= DOUBTFUL else 0.0
-        hosts = [host for host in large if part.probabilities[SETS.index(host.kinds)] > least]
+        hosts = [
+            host
+            for host in large
+            if part.probabilities[SETS.index(host.kinds)] > least or set(host.kinds) < set(part.kinds)
+        ]
         if hosts:
             host = max(hosts, key=lambda host: part.probabilities[SETS.index(host.kinds)])
             kept.append(Part(part.area, part.mask, host.probabilities))

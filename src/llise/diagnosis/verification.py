@@ -30,6 +30,9 @@ EVIDENCE = (
 )  # fmt: skip
 """What is known of each set that is tried; noise is hidden where a blur or a coder may have come after it."""
 
+WELL_EXPLAINED, AS_WELL = 0.85, 0.05
+"""Share of the error that the kinds of the area must explain, and how much less than the part's own kinds they may."""
+
 RANDOM = frozenset(("gaussian_noise", "impulse_noise"))
 HIDING = frozenset(("blur", "jpeg"))
 LEAST_UNEXPLAINED = 0.004
@@ -177,6 +180,46 @@ def weighed(probabilities: np.ndarray, codes: list[int], table: np.ndarray, weig
     result = np.array(probabilities, np.float64)
     result[codes] = score / score.sum() * probabilities[codes].sum()
     return result
+
+
+def explains_as_well(
+    kinds: tuple[str, ...], own: tuple[str, ...], region: np.ndarray, estimates: CopyEstimates
+) -> bool:
+    """Return whether other kinds explain a part about as well as its own, so that it need not be told apart.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        Kinds of the area around the part.
+    own : tuple of str
+        Kinds of the part.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of the part.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    bool
+        Only where blur and JPEG are around it: noise explains whatever looks like noise, and contrast and luminance
+        whatever shifts greys, if their settings may be others in the part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.verification import explains_as_well
+    >>> from scipy import ndimage
+    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
+    >>> copy = ndimage.gaussian_filter(image.astype(float), 1.5).round().astype(np.uint8)
+    >>> estimates, everywhere = CopyEstimates(image, copy), np.ones((16, 16), bool)
+    >>> explains_as_well(("blur",), ("contrast", "blur"), everywhere, estimates)
+    True
+    """
+    if set(kinds) - HIDING or np.count_nonzero(region) < LEAST_BLOCKS:
+        return False
+    explained = estimates.of(region, kinds).explained
+    return explained >= WELL_EXPLAINED and explained >= estimates.of(region, own).explained - AS_WELL
 
 
 def fit_weights(samples: Iterable[tuple[np.ndarray, int]], penalty: float = 1e-3) -> np.ndarray:
