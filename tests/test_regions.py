@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from llise import datasets
 from llise.diagnosis import Diagnoser, block_sums, parts, pictures
 from llise.diagnosis.copies import SETS
-from llise.diagnosis.faults import Finding, Part, assemble, extend
+from llise.diagnosis.faults import Finding, Part, assemble, extend, without_gaps
 from llise.diagnosis.regions import connected_areas
 from llise.labels import KINDS
 
@@ -275,3 +275,19 @@ def test_two_parts_of_an_area_with_the_same_kind_are_one_fault():
     masks = {finding.kinds: finding.mask for finding in findings}
     assert_array_equal(masks["gaussian_noise",], left | right)
     assert_array_equal(masks["jpeg",], below)
+
+
+def test_the_gap_between_two_faults_is_no_fault():
+    columns = np.arange(30) // 10 * np.ones((10, 1), int)
+    noise, contrast, impulses = (
+        np.eye(len(SETS))[SETS.index((kind,))] for kind in ("gaussian_noise", "contrast", "impulse_noise")
+    )
+    gap = [Part(0, columns == 0, noise), Part(0, columns == 1, impulses), Part(0, columns == 2, contrast)]
+    changed = columns != 1
+    changed[:5, 19] = True  # the rim of the fault at the right
+    left, middle, right = without_gaps(gap, changed)
+    assert left.kinds == ("gaussian_noise",) and right.kinds == ("contrast",)
+    assert middle.kinds == ("contrast",) and middle.mask.sum() == 5
+    sparse = np.random.default_rng(0).random(changed.shape) < 0.2
+    alone = [Part(0, columns < 3, impulses)]
+    assert without_gaps(alone, sparse) == alone  # impulses leave most blocks as they were

@@ -2,7 +2,8 @@
 
 A recipe says what to make; the same recipe and picture give the same case. A recipe comes to nothing where nobody could
 name the damage: where a kind hardly changes the region (a flat sky cannot be blurred), where the second kind of a pair
-wipes out the first, or where a contrast change of a flat region equals a luminance shift.
+wipes out the first, where a contrast change of a flat region equals a luminance shift, or where a contrast change and a
+luminance shift add up to a contrast change about a grey near the mean or mid-grey.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from PIL import Image
 from faults.masks import SHAPES, cut_in_two, draw_apart, draw_mask, true_region
 from faults.programs import Program, Programs
 from llise.diagnosis import pictures
+from llise.diagnosis.copies import is_contrast_about_another_pivot
 from llise.distortions import mse, quantise
 from llise.kinds.search import Search
 from llise.labels import KINDS, PAPER_MIXTURES
@@ -268,6 +270,8 @@ def _pair(
     trace = mse(second.image[mask], alone[mask])
     least = min(first.error, second.error - first.error)
     if trace < LEAST_TRACE * second.error or least < LEAST_PART * second.error:
+        return None
+    if is_contrast_about_another_pivot(tuple(program.kind for program in programs), reference, second.image):
         return None
     steps = ((programs[0], reference, first.image), (programs[1], first.image, second.image))
     if not all(_is_contrast_visible(program, before, after, mask) for program, before, after in steps):

@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate, region_error
-from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place
+from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place, without_gaps
 from llise.diagnosis.judge import Judge, greys, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
 from llise.diagnosis.parts import split
@@ -189,7 +189,8 @@ class Diagnoser:
             for number, area in enumerate(connected_areas(measures.changed))
             for mask, probabilities in split(self._blocks, image, area, judge)
         ]
-        findings = assemble(self._told_apart(parts, estimates), measures.block_mse)
+        parts = without_gaps(self._told_apart(parts, estimates), measures.changed)
+        findings = assemble(parts, measures.block_mse)
         for finding in findings:
             extend(finding, self._texture, findings)
         return findings

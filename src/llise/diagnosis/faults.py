@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import ndimage
 
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.regions import SMALL_ISLAND
@@ -18,6 +19,9 @@ MAY_LIE_BELOW = 0.08
 
 TINY, DOUBTFUL = 0.025, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
+
+MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
+"""Shares of changed blocks that make a gap of one part, beside others that are none."""
 
 WHOLE = 0.98
 """Share of the blocks with texture that a fault must cover to extend over the whole picture."""
@@ -120,6 +124,48 @@ def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
     for area in sorted({part.area for part in parts}):
         found += _of_area([part for part in parts if part.area == area])
     return _united(found, error)
+
+
+def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
+    """Give the few changed blocks of a gap between parts to the parts beside it.
+
+    An area is closed before it is judged, so that impulses are one area.  Where two faults lie close together, the
+    blocks between them look as if impulses had hit them.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Parts of all areas.
+    changed : ndarray of bool, shape (rows, cols)
+        Blocks that differ beyond rounding.
+
+    Returns
+    -------
+    list of Part
+        Parts that are mostly unchanged are left out where others of the same area are mostly changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.faults import Part, without_gaps
+    >>> columns = np.arange(12) // 4 * np.ones((4, 1), int)
+    >>> blur, impulses = np.eye(21)[3], np.eye(21)[4]
+    >>> parts = [Part(0, columns == 0, blur), Part(0, columns == 1, impulses), Part(0, columns == 2, blur)]
+    >>> [part.kinds for part in without_gaps(parts, columns != 1)]
+    [('blur',), ('blur',)]
+    """
+    shares = {id(part): float(changed[part.mask].mean()) for part in parts}
+    kept: list[Part] = []
+    for part in parts:
+        beside = [other for other in parts if other.area == part.area and shares[id(other)] >= MOSTLY_CHANGED]
+        if shares[id(part)] >= MOSTLY_UNCHANGED or not beside:
+            kept.append(part)
+            continue
+        rest = part.mask & changed
+        if rest.any():
+            near = ndimage.binary_dilation(rest, iterations=2)
+            kept.append(Part(part.area, rest, max(beside, key=lambda other: (near & other.mask).sum()).probabilities))
+    return kept
 
 
 def _without_strays(parts: list[Part]) -> list[Part]:
