@@ -17,7 +17,7 @@ ALIKE = 6.0
 MAY_LIE_BELOW = 0.08
 """Probability of the kind of an area's largest part from which it is taken to lie below that of another part."""
 
-TINY, DOUBTFUL = 0.025, 0.9
+TINY, DOUBTFUL = 0.01, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
 
 MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
