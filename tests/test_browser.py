@@ -13,8 +13,8 @@ from PIL import Image
 from samples import diagnosis, manifold, picture
 
 from llise.labels import LABELS
+from llise.output.markup import Heading, Picture, Table, Text, code_span, to_html
 from llise.output.page import HtmlReport
-from llise.reproduction.markup import Heading, Picture, Table, Text, code_span, to_html
 
 selenium = pytest.importorskip("selenium", reason="selenium is not installed (extra 'test')")
 from browsing import assert_no_request_left, column, drawn, one, opened, press, resize, wait_for  # noqa: E402

@@ -19,9 +19,9 @@ from llise.cli.fit import fitted_diagnoser
 from llise.cli.main import commands
 from llise.cli.places import Input, Output
 from llise.cli.running import progress
+from llise.output.markup import Text, code_span, to_html
 from llise.output.policy import sealed
 from llise.output.text import csv_cell
-from llise.reproduction.markup import Text, code_span, to_html
 from llise.storage.files import OutputError
 
 TEMPLATES = sorted((Path(program.__file__).parents[1] / "output" / "templates").glob("*.html"))

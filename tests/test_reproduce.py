@@ -15,8 +15,8 @@ from PIL import Image
 from llise import datasets
 from llise.cli.main import commands
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
+from llise.output.markup import Heading, Items, Table, Text, to_html, to_markdown
 from llise.reproduction import experiments, figures, findings, pages, paper, parts
-from llise.reproduction.markup import Heading, Items, Table, Text, to_html, to_markdown
 from llise.reproduction.methods import METHODS, runs
 from llise.reproduction.narrative import report
 
@@ -336,12 +336,14 @@ def test_unknown_methods_are_refused_by_name(names, said):
         runs(names)
 
 
-@pytest.mark.parametrize(("library", "module"), [("matplotlib", "figures"), ("markdown_it", "markup")])
+@pytest.mark.parametrize(("library", "module"), [
+    ("matplotlib", "reproduction.figures"), ("markdown_it", "output.markup"),
+])  # fmt: skip
 def test_without_a_library_of_the_extra_the_extra_is_named_before_any_work(tmp_path, monkeypatch, library, module):
     monkeypatch.setitem(sys.modules, library, None)
-    for name in {module, "pages", "narrative"}:
-        monkeypatch.delitem(sys.modules, f"llise.reproduction.{name}")
-        monkeypatch.delattr(f"llise.reproduction.{name}")
+    for name in {module, "reproduction.pages", "reproduction.narrative"}:
+        monkeypatch.delitem(sys.modules, f"llise.{name}")
+        monkeypatch.delattr(f"llise.{name}")
     with pytest.raises(ImportError, match=r"llise\[plot\]"):
         experiments.reproduce(crop(48), tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -16,8 +16,8 @@ from PIL import Image
 
 from attacks.program import call, picture, prepare
 from llise.diagnosis import Diagnoser
+from llise.output.markup import Text, code_span, to_html
 from llise.output.page import HtmlReport
-from llise.reproduction.markup import Text, code_span, to_html
 
 NAME = "hostile names"
 COUNT = 60

@@ -16,6 +16,7 @@ import click
 
 from llise import __version__
 from llise.cli import signals, streams
+from llise.cli.benchmark import benchmark
 from llise.cli.cache import cache
 from llise.cli.check import check
 from llise.cli.completion import completion
@@ -97,7 +98,7 @@ def commands() -> None:
     """
 
 
-for _command in (demo, diagnose, check, serve, fit, distort, info, reproduce, cache, completion):
+for _command in (demo, diagnose, check, serve, fit, distort, info, reproduce, benchmark, cache, completion):
     commands.add_command(_command)
 
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from llise.labels import LABELS, LETTERS
+from llise.output.markup import Code, Heading, Items, Part, Picture, Table, Text, code_span
 from llise.output.words import NAMES
 from llise.reproduction.claims import claims
 from llise.reproduction.findings import Findings, count_of, listed, number, percent
-from llise.reproduction.markup import Code, Heading, Items, Part, Picture, Table, Text, code_span
 from llise.reproduction.methods import Method
 
 DIVERGED = 2.0
@@ -30,7 +30,7 @@ def report(results: dict[str, Any]) -> list[Part]:
     Returns
     -------
     list of parts
-        The page from top to bottom, see :mod:`llise.reproduction.markup`.
+        The page from top to bottom, see :mod:`llise.output.markup`.
 
     Examples
     --------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from llise.output.markup import to_html, to_markdown, to_text
 from llise.reproduction.findings import Findings
-from llise.reproduction.markup import to_html, to_markdown
 from llise.reproduction.narrative import overview, report
 from llise.storage.files import atomic_write
 
@@ -72,15 +72,4 @@ def as_text(results: dict[str, Any]) -> str:
     >>> as_text({"paper": {}, "methods": {}})
     'method  true kind in top two  top vote is true ...'
     """
-    table = overview(Findings(results))
-    rows = [[_plain(cell) for cell in row] for row in (table.head, *table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = []
-    for first, *others in rows:
-        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:]))]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def _plain(cell: str) -> str:
-    return cell.replace("\n", " ").replace("**", "").replace("→", "   ")
+    return to_text(overview(Findings(results)))

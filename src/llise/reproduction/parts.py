@@ -20,7 +20,7 @@ DIGITS = 6
 """Significant digits of the results; rounding errors begin beyond them."""
 
 SHOWING = {"cli", "output", "report.py"} | {
-    f"{name}.py" for name in ("claims", "figures", "findings", "markup", "narrative", "pages")
+    f"{name}.py" for name in ("claims", "figures", "findings", "narrative", "pages")
 }
 """Files and folders that only show results: a change there leaves finished parts valid."""
 
@@ -76,7 +76,7 @@ class Parts:
         self.bar.set_description(name)
         path = self.folder / f"{name.replace(', ', ' ').replace(' ', '-').lower()}.json"
         key = hashlib.sha256(json.dumps([self.common, name, details], sort_keys=True).encode()).hexdigest()
-        part = _stored_part(path, key)
+        part = stored_part(path, key)
         if part is None:
             started = time.perf_counter()
             result = rounded(compute())
@@ -87,8 +87,26 @@ class Parts:
         return part["result"]
 
 
-def _stored_part(path: Path, key: str) -> dict[str, Any] | None:
-    """The part at ``path`` if it has this key; None for a missing, damaged or different one."""
+def stored_part(path: Path, key: str) -> dict[str, Any] | None:
+    """Read a part that was kept as a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    key : str
+        What the part depends on, in any form that is the same only if all of it is.
+
+    Returns
+    -------
+    dict or None
+        The part, with its ``result``; None for a missing or damaged one, or one with another key.
+
+    Examples
+    --------
+    >>> stored_part(Path("absent.json"), "key") is None
+    True
+    """
     try:
         part = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A page of headings, paragraphs, tables and pictures, as Markdown or as one self-contained HTML file.
+"""A page of headings, paragraphs, tables and pictures, as Markdown or as one self-contained HTML file; tables as text.
 
 Text may hold Markdown; a line break in a table's cell is a line break.  Markdown becomes HTML through markdown-it-py
 (extra ``plot``).
@@ -197,6 +197,38 @@ def to_markdown(parts: Sequence[Part]) -> str:
     '# Title\\n\\nWords.\\n'
     """
     return "\n\n".join(part.markdown for part in parts) + "\n"
+
+
+def to_text(table: Table) -> str:
+    """Write a table for a terminal.
+
+    Parameters
+    ----------
+    table : Table
+        Its cells may hold Markdown, of which only bold text is understood.
+
+    Returns
+    -------
+    str
+        Lines with aligned columns.
+
+    Examples
+    --------
+    >>> print(to_text(Table(["method", "hits"], [["LLISE", "**12**"]])))
+    method  hits
+    LLISE     12
+    """
+    rows = [[_plain(cell) for cell in row] for row in (table.head, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = []
+    for first, *others in rows:
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:]))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _plain(cell: str) -> str:
+    return cell.replace("\n", " ").replace("**", "").replace("→", "   ")
 
 
 def to_html(parts: Sequence[Part], folder: Path) -> str:
