@@ -62,7 +62,7 @@ def test_the_range_sets_the_constant_of_ssim():
     [
         ({"n_components": 0}, "n_components must be an integer of at least 1, got 0"),
         ({"n_components": 2.5}, "n_components must be an integer of at least 1, got 2.5"),
-        ({"n_components": 24}, "n_components=24 needs at least 25 images.*n_samples=24"),
+        ({"n_components": 24}, "n_components=24 needs at least 25 samples.*n_samples=24"),
         ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
         ({"block_size": 1}, "block_size must be an integer of at least 2, got 1"),
         ({"block_size": "8"}, "block_size must be an integer of at least 1, got '8'"),
@@ -92,6 +92,6 @@ def test_colour_images_are_refused_by_name():
 
 @pytest.mark.parametrize("learner", [LLISE(), KernelLLISE(), LLE(), KernelLLE()], ids=str)
 def test_too_few_images_for_the_neighbours_are_used_all_with_a_warning(learner):
-    with pytest.warns(UserWarning, match="n_neighbors=10 needs more than n_samples=8 images; 7 neighbours are used"):
+    with pytest.warns(UserWarning, match="n_neighbors=10 needs more than n_samples=8 samples; 7 neighbours are used"):
         found = clone(learner).fit(IMAGES[:8])
     assert np.isfinite(found.embedding_).all()

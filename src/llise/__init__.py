@@ -18,6 +18,8 @@ _MODULE_OF = {
     "ADMM": "admm",
     "Diagnosis": "diagnosis",
     "diagnose": "diagnosis",
+    "trustworthiness": "neighborhoods",
+    "continuity": "neighborhoods",
     "ssim": "objectives",
     "ssim_distance": "objectives",
     "save": "storage.models",

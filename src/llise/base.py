@@ -8,10 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from llise.blocks import BlockGrid
 from llise.engine.backend import namespace, to_numpy
 from llise.image_map import ImageMap
+from llise.inverse import images_of
+from llise.neighborhoods import continuity, trustworthiness
 from llise.validation import check_integer, check_number
 
 Array = Any
@@ -114,6 +117,79 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         True
         """
         return self._rows(self.embed(X))
+
+    def inverse_transform(self, X):
+        """Images that belong to coordinates, each block by the weights of its neighbours in the embedding.
+
+        Coordinates of a training image give that image back, except blocks whose coordinates another one shares, such
+        as those that differ in luminance alone with ``luminance=0``. Between the training images the result is their
+        weighted mean with weights of unit sum (docs/math.md, eq. 42 to 45), which is not clipped to their range.
+
+        Parameters
+        ----------
+        X : array (m, b*p)
+            Coordinates as :meth:`transform` returns them.
+
+        Returns
+        -------
+        array (m, h, w) or (m, h*w)
+            Images; rows where `image_shape` is set or the training data were rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> images = np.random.default_rng(0).random((9, 4, 5))
+        >>> learner = LLE(2, n_neighbors=3).fit(images)
+        >>> bool(np.allclose(learner.inverse_transform(learner.transform(images[:2])), images[:2]))
+        True
+        """
+        check_is_fitted(self, "embedding_")
+        training, images = to_numpy(self.embedding_), self.training_images_
+        b, n, p = training.shape
+        rows = check_array(to_numpy(X) if hasattr(X, "device") else X, dtype=[np.float64, np.float32])
+        if rows.shape[1] != b * p:
+            raise ValueError(
+                f"X has {rows.shape[1]} columns, expected {b * p}: {p} coordinates of each of {b} blocks, as transform "
+                "returns them."
+            )
+        _, height, width = images.shape
+        whole = BlockGrid(height, width, height, width)
+        grid = whole if b == 1 else BlockGrid.of_images((height, width), self.block_size)
+        coordinates = rows.reshape(len(rows), b, p).swapaxes(0, 1)
+        result = images_of(coordinates, training, images, grid, min(self.n_neighbors, n))
+        as_rows = self.image_shape is not None or self.image_shape_ is None
+        return result.reshape(len(rows), -1) if as_rows else result
+
+    def score(self, X, y=None):
+        """How well the coordinates of images keep their neighbourhoods; a larger score is better.
+
+        The mean of :func:`llise.trustworthiness` and :func:`llise.continuity` of the images and what
+        :meth:`transform` makes of them, with Euclidean distances of whole images. It is meant for images that were
+        not in the training, as in a search for `n_neighbors` and `n_components` with ``GridSearchCV``.
+
+        Parameters
+        ----------
+        X : array (m, h, w) or (m, h*w)
+            At least three images of the size of the training images.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLE
+        >>> images = np.random.default_rng(0).random((24, 4, 5))
+        >>> 0 < LLE(2, n_neighbors=3).fit(images[:16]).score(images[16:]) < 1
+        True
+        """
+        coordinates = self.transform(X)
+        return 0.5 * (trustworthiness(X, coordinates) + continuity(X, coordinates))
 
     def image_map(self, X=None):
         """Positions of whole images in the plane.
@@ -242,12 +318,12 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         k = check_integer("n_neighbors", self.n_neighbors, 1)
         if p >= n:
             raise ValueError(
-                f"n_components={p} needs at least {p + 1} images for coordinates of zero mean and unit covariance, "
+                f"n_components={p} needs at least {p + 1} samples for coordinates of zero mean and unit covariance, "
                 f"got n_samples={n}: use n_components={n - 1} or less."
             )
         if n <= k:
             warnings.warn(
-                f"n_neighbors={k} needs more than n_samples={n} images; {n - 1} neighbours are used.", stacklevel=5
+                f"n_neighbors={k} needs more than n_samples={n} samples; {n - 1} neighbours are used.", stacklevel=5
             )
         return min(k, n - 1), p
 

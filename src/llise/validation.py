@@ -129,9 +129,14 @@ def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
         low, high = _extremes(images)
         if not integer and low >= 0 and high <= 1:
             return 1.0
+        advice = (
+            f"Pass data_range={high - low or 1:g}, the span of the values, or the scale on which differences count."
+            if rows
+            else "Pass data_range=255 for 8-bit grey values stored in another type."
+        )
         raise ValueError(
             f"data_range is needed for {name} values in [{low:g}, {high:g}]: it is inferred for uint8, uint16 and "
-            "floats in [0, 1] only. Pass data_range=255 for 8-bit grey values stored in another type."
+            f"floats in [0, 1] only. {advice}"
         )
     if isinstance(data_range, bool) or not isinstance(data_range, numbers.Real) or not 0 < data_range < np.inf:
         raise ValueError(f"data_range must be a positive number or None, got {data_range!r}.")

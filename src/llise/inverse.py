@@ -1,0 +1,128 @@
+"""From coordinates back to images: each block by the weights of its neighbours in the embedding (docs/math.md, 7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llise.blocks import BlockGrid
+from llise.engine.backend import like, to_numpy
+
+Array = Any
+EQUAL = 1e-6
+"""Distance of coordinates, which have unit variance, below which they are equal."""
+
+RIDGE = 0.1
+"""Regularisation of the weights.
+
+It is larger than that of weights between blocks: with less, new images come back with a larger error
+(docs/estimators.md).
+"""
+
+PIXELS_AT_ONCE = 65536
+IMAGES_AT_ONCE = 256
+
+
+def inverse_weights(targets: np.ndarray, training: np.ndarray, k: int, ridge: float) -> np.ndarray:
+    """Weights, of unit sum, of the training images whose coordinates lie nearest (docs/math.md, eq. 42 to 44).
+
+    Parameters
+    ----------
+    targets : ndarray (b, m, p)
+        Coordinates to be reconstructed.
+    training : ndarray (b, n, p)
+        Coordinates of the training images.
+    k : int
+        Number of neighbours.
+    ridge : float
+        Regularisation relative to the mean squared distance of the neighbours.
+
+    Returns
+    -------
+    ndarray (b, m, n)
+        Zero for all images that are not among the k nearest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> training = np.array([[[0.0], [1.0], [5.0]]])
+    >>> inverse_weights(np.array([[[0.25], [5.0]]]), training, 2, 1e-9).round(3)
+    array([[[0.75, 0.25, 0.  ],
+            [0.  , 0.  , 1.  ]]])
+    """
+    squared = np.stack([((training - target[:, None, :]) ** 2).sum(axis=-1) for target in targets.swapaxes(0, 1)], 1)
+    # A stable order: of equal distances, the image that comes first is the nearer one.
+    nearest = np.argsort(squared, axis=-1, kind="stable")[..., :k]
+    b, m, _ = nearest.shape
+    offsets = training[np.arange(b)[:, None, None], nearest] - targets[:, :, None, :]
+    local = offsets @ offsets.swapaxes(-1, -2)
+    distances = np.take_along_axis(squared, nearest, axis=-1)
+    local += (ridge * distances.mean(axis=-1) + np.finfo(float).tiny)[..., None, None] * np.eye(nearest.shape[-1])
+    equal = distances[..., 0] <= EQUAL**2
+    local[equal] = np.eye(nearest.shape[-1])  # not used
+    weights = np.linalg.solve(local, np.ones((*nearest.shape, 1)))[..., 0]
+    weights /= weights.sum(axis=-1, keepdims=True)
+    weights[equal] = np.eye(nearest.shape[-1])[0]
+    result = np.zeros((b, m, training.shape[1]))
+    np.put_along_axis(result, nearest, weights, axis=-1)
+    return result
+
+
+def images_of(
+    coordinates: np.ndarray, training: np.ndarray, images: Array, grid: BlockGrid, k: int, ridge: float = RIDGE
+) -> Array:
+    """Make the images that belong to coordinates.
+
+    Parameters
+    ----------
+    coordinates : ndarray (b, m, p)
+        Coordinates of all blocks of m images.
+    training : ndarray (b, n, p)
+        Coordinates of the training images.
+    images : array (n, h, w)
+        The training images.
+    grid : BlockGrid
+        How they were cut into blocks.
+    k : int
+        Number of neighbours.
+    ridge : float
+        As in :func:`inverse_weights`.
+
+    Returns
+    -------
+    array (m, h, w)
+        In the data type of the training images' coordinates; not clipped to the range of the images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> images = np.array([[[0.0, 0.0]], [[2.0, 4.0]]])
+    >>> coordinates = np.array([[[-1.0], [1.0]]])
+    >>> images_of(np.array([[[0.5]]]), coordinates, images, BlockGrid.of_rows(2), 2, 1e-9).round(6)
+    array([[[1.5, 3. ]]])
+    """
+    m = coordinates.shape[1]
+    result = np.empty((m, grid.height, grid.width), training.dtype)
+    for chunk in grid.chunks():
+        top, bottom = chunk
+        positions = slice(top * grid.cols, bottom * grid.cols)
+        blocks = grid.cut(np.ascontiguousarray(to_numpy(grid.pixels(images, chunk))))
+        rows = slice(top * grid.block_height, min(bottom * grid.block_height, grid.height))
+        part = BlockGrid(rows.stop - rows.start, grid.width, grid.block_height, grid.block_width)
+        for start in range(0, m, IMAGES_AT_ONCE):
+            some = slice(start, start + IMAGES_AT_ONCE)
+            weights = inverse_weights(
+                coordinates[positions, some].astype(np.float64), training[positions].astype(np.float64), k, ridge
+            )
+            result[some, rows] = part.join(_weighted(weights, blocks))
+    return like(images, result)
+
+
+def _weighted(weights: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+    """Sums (b, m, q) of blocks (b, n, q) with weights (b, m, n); only some pixels are in memory as floats at a time."""
+    parts = [
+        weights @ blocks[..., start : start + PIXELS_AT_ONCE].astype(np.float64)
+        for start in range(0, blocks.shape[-1], PIXELS_AT_ONCE)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
