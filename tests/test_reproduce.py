@@ -336,12 +336,12 @@ def test_unknown_methods_are_refused_by_name(names, said):
         runs(names)
 
 
-@pytest.mark.parametrize(("library", "module"), [
-    ("matplotlib", "reproduction.figures"), ("markdown_it", "output.markup"),
+@pytest.mark.parametrize(("library", "modules"), [
+    ("matplotlib", {"plot", "reproduction.figures"}), ("markdown_it", {"output.markup"}),
 ])  # fmt: skip
-def test_without_a_library_of_the_extra_the_extra_is_named_before_any_work(tmp_path, monkeypatch, library, module):
+def test_without_a_library_of_the_extra_the_extra_is_named_before_any_work(tmp_path, monkeypatch, library, modules):
     monkeypatch.setitem(sys.modules, library, None)
-    for name in {module, "reproduction.pages", "reproduction.narrative"}:
+    for name in modules | {"reproduction.pages", "reproduction.narrative"}:
         monkeypatch.delitem(sys.modules, f"llise.{name}")
         monkeypatch.delattr(f"llise.{name}")
     with pytest.raises(ImportError, match=r"llise\[plot\]"):

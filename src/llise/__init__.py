@@ -28,7 +28,7 @@ _MODULE_OF = {
     "LABELS": "labels",
     "KINDS": "labels",
 }
-_MODULES = ("distortions", "datasets", "experiments", "kinds", "report")
+_MODULES = ("distortions", "datasets", "experiments", "kinds", "plot", "report")
 
 __all__ = sorted([*_MODULE_OF, *_MODULES])
 
