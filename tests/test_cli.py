@@ -25,7 +25,19 @@ from llise.cli.running import workers
 from llise.labels import LABELS
 
 SCHEMA = json.loads((files("llise.output") / "diagnose.schema.json").read_text())
-COMMANDS = ("demo", "diagnose", "check", "serve", "fit", "distort", "info", "reproduce", "benchmark", "cache", "completion")
+COMMANDS = (
+    "demo",
+    "diagnose",
+    "check",
+    "serve",
+    "fit",
+    "distort",
+    "info",
+    "reproduce",
+    "benchmark",
+    "cache",
+    "completion",
+)
 
 
 def environment(folder):

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import zipfile
 from importlib.resources import files
 from pathlib import Path
@@ -50,6 +51,13 @@ def runs(folders, tmp_path_factory):
 
 def copied(folder, tmp_path):
     return Path(shutil.copytree(folder, tmp_path / "database"))
+
+
+def status_of(*arguments):
+    """Exit status of the program, which prints its errors."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, arguments)))
+    return ended.value.code
 
 
 def test_the_command_names_all_databases():
@@ -208,7 +216,7 @@ def test_many_errors_are_summed_up(folders, tmp_path, capsys):
     folder = copied(folders["tid2013"], tmp_path)
     shutil.rmtree(folder / "reference_images")
     (folder / "reference_images").mkdir()
-    assert main(["benchmark", "tid2013", str(folder), "-j", "1", "--out", str(tmp_path / "out")]) == 1
+    assert status_of("benchmark", "tid2013", folder, "-j", "1", "--out", tmp_path / "out") == 1
     errors = capsys.readouterr().err
     assert errors.count("llise: error:") == 11 and "6 more images could not be judged" in errors
 
@@ -228,7 +236,7 @@ def test_a_folder_without_a_part_says_what_was_expected_where(name, part, folder
     for entry in folders[name].iterdir():
         if entry.name != part:
             (folder / entry.name).symlink_to(entry)
-    assert main(["benchmark", name, str(folder), "--out", str(tmp_path / "out")]) == 1
+    assert status_of("benchmark", name, folder, "--out", tmp_path / "out") == 1
     error = capsys.readouterr().err
     assert f"{folder}: not {DATABASES[name].title} as it is distributed: there is no" in error
     assert part in error and f"expected a folder with {DATABASES[name].layout}" in error
@@ -312,6 +320,13 @@ def test_results_do_not_depend_on_the_number_of_processes(folders, runs, tmp_pat
     results = benchmark.run(DATABASES["tid2013"], folders["tid2013"], tmp_path / "out", n_jobs=2)
     assert json.loads((tmp_path / "out" / "results.json").read_text()) == runs["tid2013"][1]
     assert results["images"] == runs["tid2013"][1]["images"]
+
+
+def test_a_process_that_is_killed_is_one_error(folders, tmp_path, monkeypatch):
+    monkeypatch.setattr(judging, "judge_group", lambda group: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(OSError, match=r"ended before its images were judged.*fewer jobs"):
+        benchmark.run(DATABASES["tid2013"], folders["tid2013"], tmp_path / "out", n_jobs=2)
+    assert not (tmp_path / "out" / "results.json").exists()
 
 
 def test_only_some_references_are_judged_on_request(folders, tmp_path):

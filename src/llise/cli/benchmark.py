@@ -41,6 +41,9 @@ def benchmark(database: str, folder: Path, out: Path | None, references: int | N
     judged against its reference. Prints exact verdicts by type and level, what is said of types that are no kind of
     ours, and rank correlations of severity, PSNR and SSIM with the scores of people; writes results.json and
     report.html. A run that was interrupted continues where it stopped.
+
+    An image of 512 x 384 pixels takes some tenths of a second of processor time, one to two seconds where its kind is
+    doubtful; TID2013 has 3000 images, KADID-10k 10125.
     """
     with one_line_warnings(quiet):
         from llise.databases import benchmark, page

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,9 @@ class Group:
     reference: Path
     files: tuple[Path, ...]
     positions: tuple[int, ...]
+
+
+Judge = Callable[[Group], list[dict[str, Any]]]
 
 
 def groups(items: Sequence[Item]) -> list[Group]:
@@ -163,12 +167,18 @@ def judge_items(items: Sequence[Item], parts: Path, n_jobs: int) -> Iterator[tup
 
 def _judged_in_parallel(waiting: Sequence[Group], n_jobs: int) -> Iterator[tuple[Group, list[dict[str, Any]]]]:
     parallel = Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered")
-    results: Iterable[Any] = parallel(delayed(_with_group)(group) for group in waiting)
-    yield from results
+    results: Iterable[Any] = parallel(delayed(_with_group)(judge_group, group) for group in waiting)
+    try:
+        yield from results
+    except BrokenProcessPool:
+        raise OSError(
+            "a process ended before its images were judged, perhaps for lack of memory; run the command again with "
+            "fewer jobs: it continues where it stopped"
+        ) from None
 
 
-def _with_group(group: Group) -> tuple[Group, list[dict[str, Any]]]:
-    return group, judge_group(group)
+def _with_group(judge: Judge, group: Group) -> tuple[Group, list[dict[str, Any]]]:
+    return group, judge(group)
 
 
 def _part(group: Group, parts: Path, program: str) -> tuple[Path, str]:
