@@ -219,6 +219,9 @@ def test_many_errors_are_summed_up(folders, tmp_path, capsys):
     assert status_of("benchmark", "tid2013", folder, "-j", "1", "--out", tmp_path / "out") == 1
     errors = capsys.readouterr().err
     assert errors.count("llise: error:") == 11 and "6 more images could not be judged" in errors
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    jsonschema.validate(results, SCHEMA)
+    assert results["totals"] | {"ours": 0, "outside": 0} == {"images": 0, "failed": 16, "ours": 0, "outside": 0}
 
 
 MISSING = {

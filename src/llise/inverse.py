@@ -21,7 +21,8 @@ It is larger than that of weights between blocks: with less, new images come bac
 """
 
 PIXELS_AT_ONCE = 65536
-IMAGES_AT_ONCE = 256
+VALUES_AT_ONCE = 2**22
+"""Columns of pixels in memory as floats at a time, and numbers in an array of distances or of local matrices."""
 
 
 def inverse_weights(targets: np.ndarray, training: np.ndarray, k: int, ridge: float) -> np.ndarray:
@@ -110,8 +111,9 @@ def images_of(
         blocks = grid.cut(np.ascontiguousarray(to_numpy(grid.pixels(images, chunk))))
         rows = slice(top * grid.block_height, min(bottom * grid.block_height, grid.height))
         part = BlockGrid(rows.stop - rows.start, grid.width, grid.block_height, grid.block_width)
-        for start in range(0, m, IMAGES_AT_ONCE):
-            some = slice(start, start + IMAGES_AT_ONCE)
+        step = max(1, VALUES_AT_ONCE // (len(blocks) * max(training.shape[1], k * k)))
+        for start in range(0, m, step):
+            some = slice(start, start + step)
             weights = inverse_weights(
                 coordinates[positions, some].astype(np.float64), training[positions].astype(np.float64), k, ridge
             )

@@ -80,7 +80,7 @@ def summarize(database: Database, records: Sequence[dict[str, Any]]) -> dict[str
             "outside": {"images": len(outside), **_doubts(outside)},
         },
         "types": types,
-        "correlation": {key: _correlations(database, chosen) for key, chosen in sets.items() if chosen},
+        "correlation": {key: _correlations(database, chosen) for key, chosen in sets.items() if chosen or key == "all"},
     }
 
 
