@@ -453,5 +453,6 @@ def test_a_name_that_does_not_exist_is_reported_before_any_work(folder, monkeypa
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr("llise.cli.diagnose.fitted_diagnoser", learn)
-    assert main(["diagnose", "ref.png", "copies", "absent.png", "--html", "early.html"]) == 1
-    assert "learned" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["diagnose", "ref.png", "copies", "absent.png", "--html", "early.html"])
+    assert ended.value.code == 1 and "learned" in capsys.readouterr().err

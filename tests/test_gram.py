@@ -115,7 +115,7 @@ def test_gamma_is_one_over_q_unless_given():
     assert Kernel("rbf").resolved(64).gamma == 1 / 64
     assert Kernel("rbf", gamma=0.5).resolved(64).gamma == 0.5
     for bad in (0.0, -1.0, float("nan")):
-        with pytest.raises(ValueError, match="gamma must be positive"):
+        with pytest.raises(ValueError, match="gamma must be a positive number"):
             Kernel("rbf", gamma=bad).resolved(64)
 
 
