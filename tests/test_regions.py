@@ -278,16 +278,18 @@ def test_two_parts_of_an_area_with_the_same_kind_are_one_fault():
 
 
 def test_the_gap_between_two_faults_is_no_fault():
-    columns = np.arange(30) // 10 * np.ones((10, 1), int)
+    columns = np.digitize(np.arange(30), [13, 17]) * np.ones((10, 1), int)
     noise, contrast, impulses = (
         np.eye(len(SETS))[SETS.index((kind,))] for kind in ("gaussian_noise", "contrast", "impulse_noise")
     )
     gap = [Part(0, columns == 0, noise), Part(0, columns == 1, impulses), Part(0, columns == 2, contrast)]
     changed = columns != 1
-    changed[:5, 19] = True  # the rim of the fault at the right
+    changed[:5, 16] = True  # the rim of the fault at the right
     left, middle, right = without_gaps(gap, changed)
     assert left.kinds == ("gaussian_noise",) and right.kinds == ("contrast",)
     assert middle.kinds == ("contrast",) and middle.mask.sum() == 5
     sparse = np.random.default_rng(0).random(changed.shape) < 0.2
+    beside_one = [Part(0, columns == 1, impulses), Part(0, columns == 2, contrast)]
+    assert without_gaps(beside_one, columns == 2) == beside_one  # impulses beside one other fault are no gap
     alone = [Part(0, columns < 3, impulses)]
     assert without_gaps(alone, sparse) == alone  # impulses leave most blocks as they were

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import ndimage
 from scipy.optimize import approx_fprime
 
 from llise import datasets, distortions
@@ -165,3 +166,14 @@ def test_a_copy_blurred_beyond_recognition_is_still_a_copy():
     copy = distortions.apply(scene, "blur", 0.8 * float(scene.var()))
     (found,) = diagnose(scene, [copy])
     assert found.is_copy
+
+
+@pytest.mark.parametrize("angle", [0, 90, 200])
+def test_a_trail_to_one_side_is_explained_as_blur(angle):
+    reference = pictures.load("coffee")[:256, :256]
+    way = np.array([-np.sin(np.radians(angle)), np.cos(np.radians(angle))])
+    steps = [ndimage.shift(reference.astype(float), t * way, order=1, mode="nearest") for t in range(9)]
+    copy = np.rint(np.mean(steps, axis=0)).astype(np.uint8)
+    found = CopyEstimates(reference, copy).of(np.ones((32, 32), bool), ("blur",))
+    assert found.explained > 0.95
+    assert found.parameters["blur"]["length"].value == pytest.approx(9, abs=1.5)

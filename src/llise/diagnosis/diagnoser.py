@@ -19,7 +19,7 @@ from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
-from llise.diagnosis.verification import evidence, explains_as_well, likely_sets, weighed
+from llise.diagnosis.verification import evidence, explains_as_well, likely_sets, simplest, weighed
 from llise.images import as_uint8, check_reference, check_same_size
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class Diagnoser:
         if not codes:
             return probabilities
         table = evidence(estimates, mask, probabilities, codes, self._greys)
-        return weighed(probabilities, codes, table, self.judge.verification)
+        return simplest(weighed(probabilities, codes, table, self.judge.verification), mask, estimates)
 
     def _fault(self, finding: Finding, findings: list[Finding], estimates: CopyEstimates) -> Fault:
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))

@@ -23,6 +23,9 @@ TINY, DOUBTFUL = 0.01, 0.9
 MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
 """Shares of changed blocks that make a gap of one part, beside others that are none."""
 
+LARGEST_GAP = 0.25
+"""Size of such a part against that of the others, at most."""
+
 WHOLE = 0.98
 """Share of the blocks with texture that a fault must cover to extend over the whole picture."""
 
@@ -142,23 +145,26 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
     Returns
     -------
     list of Part
-        Parts that are mostly unchanged are left out where others of the same area are mostly changed.
+        Small parts that are mostly unchanged are left out where others of the same area, of two kinds or more, are
+        mostly changed.
 
     Examples
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.faults import Part, without_gaps
-    >>> columns = np.arange(12) // 4 * np.ones((4, 1), int)
-    >>> blur, impulses = np.eye(21)[3], np.eye(21)[4]
-    >>> parts = [Part(0, columns == 0, blur), Part(0, columns == 1, impulses), Part(0, columns == 2, blur)]
-    >>> [part.kinds for part in without_gaps(parts, columns != 1)]
-    [('blur',), ('blur',)]
+    >>> columns = np.arange(12) // 2 * np.ones((4, 1), int)
+    >>> noise, blur, impulses = (np.eye(21)[i] for i in (1, 3, 4))
+    >>> parts = [Part(0, columns < 2, noise), Part(0, columns == 2, impulses), Part(0, columns > 2, blur)]
+    >>> [part.kinds for part in without_gaps(parts, columns != 2)]
+    [('gaussian_noise',), ('blur',)]
     """
     shares = {id(part): float(changed[part.mask].mean()) for part in parts}
     kept: list[Part] = []
     for part in parts:
         beside = [other for other in parts if other.area == part.area and shares[id(other)] >= MOSTLY_CHANGED]
-        if shares[id(part)] >= MOSTLY_UNCHANGED or not beside:
+        between = len({other.kinds for other in beside}) > 1
+        small = part.mask.sum() < LARGEST_GAP * sum(other.mask.sum() for other in beside)
+        if shares[id(part)] >= MOSTLY_UNCHANGED or not between or not small:
             kept.append(part)
             continue
         rest = part.mask & changed

@@ -30,6 +30,9 @@ EVIDENCE = (
 )  # fmt: skip
 """What is known of each set that is tried; noise is hidden where a blur or a coder may have come after it."""
 
+NEARLY_ALL, AS_MUCH = 0.95, 0.02
+"""Share of the error that one kind of a pair must explain, and how much less than both, to be preferred."""
+
 WELL_EXPLAINED, AS_WELL = 0.85, 0.05
 """Share of the error that the kinds of the area must explain, and how much less than the part's own kinds they may."""
 
@@ -220,6 +223,50 @@ def explains_as_well(
         return False
     explained = estimates.of(region, kinds).explained
     return explained >= WELL_EXPLAINED and explained >= estimates.of(region, own).explained - AS_WELL
+
+
+def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
+    """Prefer blur or JPEG alone to a pair of which the other kind adds next to nothing.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,)
+        Probabilities of a doubtful part.
+    region : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    ndarray, shape (n_sets,)
+        With those of the pair and of the one kind exchanged where that one explains as much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.verification import simplest
+    >>> from scipy import ndimage
+    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
+    >>> copy = ndimage.gaussian_filter(image.astype(float), 1.5).round().astype(np.uint8)
+    >>> doubtful = 0.6 * np.eye(21)[SETS.index(("contrast", "blur"))] + 0.4 * np.eye(21)[SETS.index(("blur",))]
+    >>> SETS[int(simplest(doubtful, np.ones((16, 16), bool), CopyEstimates(image, copy)).argmax())]
+    ('blur',)
+    """
+    pair = int(probabilities.argmax())
+    explained = estimates.of(region, SETS[pair]).explained
+    for kind in SETS[pair] if len(SETS[pair]) > 1 else ():
+        one = SETS.index((kind,))
+        if kind not in HIDING or probabilities[one] < LIKELY:
+            continue
+        alone = estimates.of(region, (kind,)).explained
+        if alone >= NEARLY_ALL and alone >= explained - AS_MUCH:
+            probabilities = probabilities.copy()
+            probabilities[[pair, one]] = probabilities[[one, pair]]
+            break
+    return probabilities
 
 
 def fit_weights(samples: Iterable[tuple[np.ndarray, int]], penalty: float = 1e-3) -> np.ndarray:

@@ -15,6 +15,12 @@ START_SIGMAS = (0.4, 0.8, 1.5, 2.7, 4.8, 8.5)
 CLEARLY = 0.85
 """A motion or a disc is said where its squared error is at most this share of that of a Gaussian kernel."""
 
+LEAVES_MUCH, MOVED_CLEARLY = 0.08, 0.8
+"""Share of the error from which a shift is looked for, and share of what was left that it may leave."""
+
+FURTHEST = 2.0
+"""Largest shift against the kernel's greatest deviation; an even trail to one side has 1.7."""
+
 WIDTH_FACTORS = (0.0, 0.3, 0.6, 1.7, 3.0)
 """Factors on the variances of a Gaussian kernel; a sum of such kernels follows other shapes."""
 
@@ -35,6 +41,8 @@ class BlurFit:
         Mean squared difference that remains.
     shape : tuple of int
         Shape of the images.
+    shift : tuple of float
+        Rows and columns by which the blur moves the image: a trail to one side moves it by half of its length.
 
     Examples
     --------
@@ -51,6 +59,7 @@ class BlurFit:
     offset: float
     error: float
     shape: tuple[int, int]
+    shift: tuple[float, float] = (0.0, 0.0)
 
     def apply(self, image: np.ndarray) -> np.ndarray:
         """Blur an image of the same shape, without the line.
@@ -65,7 +74,11 @@ class BlurFit:
         ndarray, shape (h, w)
             The blurred image.
         """
-        return scipy.fft.irfft2(scipy.fft.rfft2(image) * self.response, s=image.shape)
+        response = self.response
+        if any(self.shift):
+            y, x = scipy.fft.fftfreq(image.shape[0])[:, None], scipy.fft.rfftfreq(image.shape[1])
+            response = response * np.exp(-2j * np.pi * (self.shift[0] * y + self.shift[1] * x)).astype(np.complex64)
+        return scipy.fft.irfft2(scipy.fft.rfft2(image) * response, s=image.shape)
 
     def scaled(self, factor: float) -> BlurFit:
         """Return a blur of the same shape whose width is about `factor` times this one's.
@@ -150,6 +163,7 @@ class _Search:
     def run(self) -> BlurFit:
         start = min(START_SIGMAS, key=lambda sigma: self.error(self.gaussian(np.array([sigma**2, sigma**2, 0.0]))))
         variances, response, error = self.refine(np.array([start**2, start**2, 0.0]))
+        shift, variances, response, error = self.moved(variances, response, error)
         (small, large), axes = np.linalg.eigh([[variances[0], variances[2]], [variances[2], variances[1]]])
         sigma = float(np.sqrt(max((small + large) / 2, 0.0)))
         parameters = {"sigma": sigma}
@@ -164,7 +178,37 @@ class _Search:
             parameters, response, error = shape
         response, error = self.mixture([response, *widths], error)
         gain, offset = self.straight(self.values(response))
-        return BlurFit(parameters, response, gain, offset, error, self.shape)
+        return BlurFit(parameters, response, gain, offset, error, self.shape, shift)
+
+    def moved(
+        self, variances: np.ndarray, response: np.ndarray, error: float
+    ) -> tuple[tuple[float, float], np.ndarray, np.ndarray, float]:
+        """Gauss-Newton steps on a shift of the image, where the blur alone leaves much; the spectrum moves along."""
+        still, shift = self.spectrum, np.zeros(2)
+        first = fewest = error
+        change = self.target - scipy.fft.irfft2(still, s=self.shape).ravel()[self.pixels]
+        if error < LEAVES_MUCH * float(change @ change) / max(change.size, 1):
+            return (0.0, 0.0), variances, response, error
+        for _ in range(5):
+            gain, _ = self.straight(self.values(response))
+            columns = np.stack([gain * self.values(-1j * axis * response) for axis in (self.y, self.x)], axis=1)
+            gram = (columns.T @ columns).astype(np.float64)
+            gram[np.diag_indices(2)] *= 1 + 1e-4
+            rest = self.residual(self.values(response))
+            shift = shift + np.linalg.lstsq(gram, (columns.T @ rest).astype(np.float64), rcond=1e-9)[0]
+            self.spectrum = still * np.exp(-1j * (self.y * shift[0] + self.x * shift[1])).astype(np.complex64)
+            other, other_response, other_error = self.refine(variances)
+            widest = np.linalg.eigvalsh([[other[0], other[2]], [other[2], other[1]]])[-1]
+            if other_error > 0.98 * fewest or shift @ shift > FURTHEST**2 * widest:
+                break
+            best = tuple(shift.tolist()), other, other_response, other_error
+            fewest, variances, response = other_error, other, other_response
+        if fewest > MOVED_CLEARLY * first:
+            self.spectrum = still
+            return (0.0, 0.0), *self.refine(variances)
+        (down, right), variances, response, error = best
+        self.spectrum = still * np.exp(-1j * (self.y * down + self.x * right)).astype(np.complex64)
+        return (down, right), variances, response, error
 
     def gaussian(self, variances: np.ndarray) -> np.ndarray:
         across, down, both = (np.float32(v) for v in variances)
