@@ -167,10 +167,16 @@ main()
 """
 
 
+def with_usual_signals():
+    """What a program meets that is started by hand: a shell may run the tests with some signals ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def interrupted(folder, module, number, *arguments):
     command = [sys.executable, "-c", INTERRUPTED, module, str(int(number)), *map(str, arguments)]
     # A job that a shell started in the background ignores Ctrl-C, and so would its children.
-    started = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), "env": dict(os.environ)}
+    started = {"preexec_fn": with_usual_signals, "env": dict(os.environ)}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, **started)
 
 

@@ -333,10 +333,17 @@ def test_a_job_that_is_removed_while_it_runs_stops_and_leaves_nothing(server):
 # ---- the command ----
 
 
+def with_usual_signals():
+    """What a program meets that is started by hand: a shell may run the tests with some signals ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(tmp_path, *options):
     command = [sys.executable, "-m", "llise", "serve", *options]
     environment = {**os.environ, "TMPDIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                               preexec_fn=with_usual_signals)  # fmt: skip
     return process, process.stdout.readline().strip()
 
 
