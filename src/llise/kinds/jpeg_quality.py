@@ -16,6 +16,9 @@ ROUNDINGS = (0.46, 0.42, 0.375, 0.333, 0.3)
 AT_ONCE = 1000
 """Blocks times tables that are compared in one step, which fit into a processor's cache."""
 
+COMB_BLOCKS = 130
+"""Blocks from which single steps are found; every so many of those that are compared."""
+
 MOST_BLOCKS = 400
 """Blocks whose coefficients are compared; of more, an even choice is taken."""
 
@@ -182,7 +185,8 @@ def _nearest(table: np.ndarray) -> int:
 
 def _comb_table(after: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Steps of whose multiples the coefficients are, each frequency by itself; where none shows, as its neighbours."""
-    scores = np.stack([_comb_scores(step, after) for step in _STEPS])
+    few = after[:: max(1, len(after) // COMB_BLOCKS)]
+    scores = np.stack([_comb_scores(step, few) for step in _STEPS])
     best = scores.argmax(axis=0)
     sure = scores.max(axis=0) > 8
     steps = _STEPS[best, 0]
