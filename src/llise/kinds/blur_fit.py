@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -76,8 +78,7 @@ class BlurFit:
         """
         response = self.response
         if any(self.shift):
-            y, x = scipy.fft.fftfreq(image.shape[0])[:, None], scipy.fft.rfftfreq(image.shape[1])
-            response = response * np.exp(-2j * np.pi * (self.shift[0] * y + self.shift[1] * x)).astype(np.complex64)
+            response = response * _moving(image.shape, self.shift)
         return scipy.fft.irfft2(scipy.fft.rfft2(image) * response, s=image.shape)
 
     def scaled(self, factor: float) -> BlurFit:
@@ -147,6 +148,21 @@ def fit_blur(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, line: b
     return _Search(before, after, mask, line).run()
 
 
+class _Moved(NamedTuple):
+    """A shift in rows and columns, and the elliptic Gaussian kernel that fits best after it."""
+
+    shift: tuple[float, float]
+    variances: np.ndarray
+    response: np.ndarray
+    error: float
+
+
+def _moving(shape: tuple[int, ...], shift: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Factor on the coefficients of :func:`scipy.fft.rfft2` that moves an image by rows and columns."""
+    down, across = scipy.fft.fftfreq(shape[0])[:, None], scipy.fft.rfftfreq(shape[1])
+    return np.exp(-2j * np.pi * (shift[0] * down + shift[1] * across)).astype(np.complex64)
+
+
 class _Search:
     def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray, line: bool) -> None:
         self.shape = before.shape
@@ -180,35 +196,31 @@ class _Search:
         gain, offset = self.straight(self.values(response))
         return BlurFit(parameters, response, gain, offset, error, self.shape, shift)
 
-    def moved(
-        self, variances: np.ndarray, response: np.ndarray, error: float
-    ) -> tuple[tuple[float, float], np.ndarray, np.ndarray, float]:
+    def moved(self, variances: np.ndarray, response: np.ndarray, error: float) -> _Moved:
         """Gauss-Newton steps on a shift of the image, where the blur alone leaves much; the spectrum moves along."""
-        still, shift = self.spectrum, np.zeros(2)
-        first = fewest = error
-        change = self.target - scipy.fft.irfft2(still, s=self.shape).ravel()[self.pixels]
+        unmoved = best = _Moved((0.0, 0.0), variances, response, error)
+        change = self.target - self.values(np.ones_like(response))
         if error < LEAVES_MUCH * float(change @ change) / max(change.size, 1):
-            return (0.0, 0.0), variances, response, error
+            return unmoved
+        still, shift = self.spectrum, np.zeros(2)
         for _ in range(5):
-            gain, _ = self.straight(self.values(response))
-            columns = np.stack([gain * self.values(-1j * axis * response) for axis in (self.y, self.x)], axis=1)
+            values = self.values(best.response)
+            gain, _ = self.straight(values)
+            columns = np.stack([gain * self.values(-1j * axis * best.response) for axis in (self.y, self.x)], axis=1)
             gram = (columns.T @ columns).astype(np.float64)
             gram[np.diag_indices(2)] *= 1 + 1e-4
-            rest = self.residual(self.values(response))
-            shift = shift + np.linalg.lstsq(gram, (columns.T @ rest).astype(np.float64), rcond=1e-9)[0]
-            self.spectrum = still * np.exp(-1j * (self.y * shift[0] + self.x * shift[1])).astype(np.complex64)
-            other, other_response, other_error = self.refine(variances)
-            widest = np.linalg.eigvalsh([[other[0], other[2]], [other[2], other[1]]])[-1]
-            if other_error > 0.98 * fewest or shift @ shift > FURTHEST**2 * widest:
+            target = (columns.T @ self.residual(values)).astype(np.float64)
+            shift = shift + np.linalg.lstsq(gram, target, rcond=1e-9)[0]
+            self.spectrum = still * _moving(self.shape, shift)
+            trial = _Moved((float(shift[0]), float(shift[1])), *self.refine(best.variances))
+            across, down, both = trial.variances
+            widest = np.linalg.eigvalsh([[across, both], [both, down]])[-1]
+            if trial.error > 0.98 * best.error or shift @ shift > FURTHEST**2 * widest:
                 break
-            best = tuple(shift.tolist()), other, other_response, other_error
-            fewest, variances, response = other_error, other, other_response
-        if fewest > MOVED_CLEARLY * first:
-            self.spectrum = still
-            return (0.0, 0.0), *self.refine(variances)
-        (down, right), variances, response, error = best
-        self.spectrum = still * np.exp(-1j * (self.y * down + self.x * right)).astype(np.complex64)
-        return (down, right), variances, response, error
+            best = trial
+        best = best if best.error <= MOVED_CLEARLY * error else unmoved
+        self.spectrum = still * _moving(self.shape, best.shift)
+        return best
 
     def gaussian(self, variances: np.ndarray) -> np.ndarray:
         across, down, both = (np.float32(v) for v in variances)
