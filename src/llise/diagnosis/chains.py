@@ -22,6 +22,9 @@ GREY = ("contrast", "luminance")
 RANDOM = ("gaussian_noise", "impulse_noise")
 """Kinds that cannot be made again pixel by pixel."""
 
+HIDING = ("blur", "jpeg")
+"""Kinds that look beyond a pixel, so that they change noise that was there before them."""
+
 EXTREMES = (255.0,), (0.0,)
 """Levels of white and of black impulses that nothing came after."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from llise.diagnosis.block_sums import BLOCK
-from llise.diagnosis.chains import Chain, fit_chain
+from llise.diagnosis.chains import HIDING, Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.region_pixels import RegionPixels, region_pixels
 from llise.diagnosis.result import Interval
@@ -82,7 +82,7 @@ def estimate_fault(
     if not region.any():
         raise ValueError("the region has no block; expected at least one that is True")
     measured = region_error(reference, copy, region)
-    pixels = region_pixels(reference, copy, region, TILES[len({"blur", "jpeg"} & set(kinds))])
+    pixels = region_pixels(reference, copy, region, TILES[len(set(HIDING) & set(kinds))])
     chain = fit_chain(pixels, kinds, float(reference.mean()))
     if chain is None:
         return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)

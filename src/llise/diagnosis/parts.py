@@ -14,6 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from llise.diagnosis.block_sums import box_of, measure, names
+from llise.diagnosis.chains import GREY
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.features import curve_misfit
 from llise.diagnosis.reference_blocks import ReferenceBlocks
@@ -49,9 +50,6 @@ FAR_SHIFT = 5.0
 
 LEAST_SHIFT = 2.0
 """The least such shift, in grey levels."""
-
-POINT_KINDS = frozenset(("contrast", "luminance"))
-"""Kinds that change each grey value by itself."""
 
 
 def split(
@@ -120,12 +118,12 @@ class _Split:
 
     def _with_shift(self, kinds: tuple[str, ...]) -> list[tuple[np.ndarray, np.ndarray]] | None:
         """The place where means of blocks are shifted by contrast or luminance over other kinds, and the rest."""
-        shifted = None if POINT_KINDS & set(kinds) else self._shifted()
+        shifted = None if set(GREY) & set(kinds) else self._shifted()
         if shifted is None:
             return None
         here = self.name(shifted)
         besides = set(SETS[int(here.argmax())]) - set(kinds)
-        if not besides or not besides <= POINT_KINDS:
+        if not besides or not besides <= set(GREY):
             return None
         rest = self.area & ~shifted
         return [(self._with_rim(rest), self.name(rest)), (self._with_rim(shifted), here)]
@@ -216,7 +214,7 @@ class _Split:
 
     def _one_curve(self, masks: list[np.ndarray], codes: list[int]) -> bool:
         """Whether parts that differ only in contrast and luminance follow one curve of grey values all the same."""
-        others = {frozenset(SETS[code]) - POINT_KINDS for code in codes}
+        others = {frozenset(SETS[code]) - set(GREY) for code in codes}
         if len(others) > 1:
             return False
         left = curve_misfit(np.stack([self.total(mask) for mask in (*masks, self.area)]))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.copies import SETS
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
 
@@ -36,8 +37,6 @@ NEARLY_ALL, AS_MUCH = 0.95, 0.02
 WELL_EXPLAINED, AS_WELL = 0.85, 0.05
 """Share of the error that the kinds of the area must explain, and how much less than the part's own kinds they may."""
 
-RANDOM = frozenset(("gaussian_noise", "impulse_noise"))
-HIDING = frozenset(("blur", "jpeg"))
 LEAST_UNEXPLAINED = 0.004
 LEAST_SHARE = 1e-3
 FURTHEST_PIVOT = 3.0
@@ -119,7 +118,7 @@ def evidence(
     for code in codes:
         kinds = SETS[code]
         estimate = estimates.of(region, kinds)
-        form = 0 if not RANDOM & set(kinds) else 2 if HIDING & set(kinds) else 1
+        form = 0 if not set(RANDOM) & set(kinds) else 2 if set(HIDING) & set(kinds) else 1
         unexplained = np.log(max(1 - estimate.explained, LEAST_UNEXPLAINED))
         total = sum(estimate.severity.values()) or 1.0
         smaller = np.log(max(min(estimate.severity.values()) / total, LEAST_SHARE)) if len(kinds) > 1 else 0.0
@@ -219,7 +218,7 @@ def explains_as_well(
     >>> explains_as_well(("blur",), ("contrast", "blur"), everywhere, estimates)
     True
     """
-    if set(kinds) - HIDING or np.count_nonzero(region) < LEAST_BLOCKS:
+    if set(kinds) - set(HIDING) or np.count_nonzero(region) < LEAST_BLOCKS:
         return False
     explained = estimates.of(region, kinds).explained
     return explained >= WELL_EXPLAINED and explained >= estimates.of(region, own).explained - AS_WELL
@@ -256,8 +255,10 @@ def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstim
     ('blur',)
     """
     pair = int(probabilities.argmax())
+    if len(SETS[pair]) < 2:
+        return probabilities
     explained = estimates.of(region, SETS[pair]).explained
-    for kind in SETS[pair] if len(SETS[pair]) > 1 else ():
+    for kind in SETS[pair]:
         one = SETS.index((kind,))
         if kind not in HIDING or probabilities[one] < LIKELY:
             continue
