@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llise.diagnosis import copies, pictures
+from llise.diagnosis import copies
 from llise.diagnosis.estimate_errors import (
     ERROR_BOUNDS,
     SIZE_BOUNDS,
@@ -19,6 +19,7 @@ from llise.diagnosis.estimate_errors import (
     strength_class,
 )
 from llise.diagnosis.estimates import estimate_fault, region_error
+from llise.diagnosis.samples import draw_picture_scene
 
 TAILS = 0.04, 0.96
 """Quantiles of the errors that bound an interval; a little more than 90 %, for pictures that were not calibrated on."""
@@ -140,10 +141,10 @@ def draw_errors(names: tuple[str, ...], seeds: Iterable[tuple[int, ...]]) -> Ite
     """
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        reference = pictures.draw_crop(names, rng)
-        scene = copies.draw_scene(reference, rng) if reference.std() > 3 else None
+        scene = draw_picture_scene(names, rng)
         if scene is None:
             continue
+        reference = scene.reference
         for code, region in _draw_regions(scene, rng):
             kinds, error = copies.SETS[code], region_error(reference, scene.copy, region)
             if error < LEAST_ERROR or not any(scene.parameters[code].values()):

@@ -14,6 +14,9 @@ from llise.diagnosis.judge import greys
 REGIONS = 8
 """Regions that are taken from one scene."""
 
+LEAST_SPREAD = 3.0
+"""Least deviation of the greys of a piece of a picture that can teach something."""
+
 LEAST_ERROR = 1.0
 """Mean squared error below which a region teaches nothing."""
 
@@ -73,6 +76,33 @@ class Samples:
         return cls(*(np.concatenate([getattr(part, name.name) for part in samples]) for name in fields(cls)))
 
 
+def draw_picture_scene(names: tuple[str, ...], rng: np.random.Generator) -> copies.Scene | None:
+    """Make a random faulty copy of a piece of a random picture.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Pictures to draw from, see :data:`llise.diagnosis.pictures.NAMES`.
+    rng : numpy.random.Generator
+        Source of all random numbers.
+
+    Returns
+    -------
+    Scene or None
+        None where the piece is too even, or the faults that were drawn leave no trace.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.samples import draw_picture_scene
+    >>> scene = draw_picture_scene(("camera",), np.random.default_rng(0))
+    >>> scene.reference.shape == scene.copy.shape
+    True
+    """
+    reference = pictures.draw_crop(names, rng)
+    return copies.draw_scene(reference, rng) if reference.std() > LEAST_SPREAD else None
+
+
 def draw_samples(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Samples:
     """Make one scene for each seed and take samples from it.
 
@@ -112,10 +142,10 @@ def draw_samples(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Sample
 
 def _from_scene(names: tuple[str, ...], rng: np.random.Generator) -> Iterator[tuple]:
     """Sums of a region and of the area around it, greys, code and share of the first kind."""
-    reference = pictures.draw_crop(names, rng)
-    scene = copies.draw_scene(reference, rng) if reference.std() > 3 else None
+    scene = draw_picture_scene(names, rng)
     if scene is None or not (scene.labels >= 0).any():
         return
+    reference = scene.reference
     sums = block_sums.measure(reference, scene.copy)
     faulty = scene.labels >= 0
     sums = sums * faulty[..., None]

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from llise.diagnosis import block_sums, pictures
-from llise.diagnosis.copies import draw_scene
+from llise.diagnosis import block_sums
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.judge import Judge, greys
-from llise.diagnosis.samples import LEAST_ERROR
+from llise.diagnosis.samples import LEAST_ERROR, draw_picture_scene
 from llise.diagnosis.verification import evidence, likely_sets
 
 
@@ -45,11 +44,10 @@ def draw_evidence(
     """
     error = block_sums.names().index("error 1")
     for seed in seeds:
-        rng = np.random.default_rng(seed)
-        reference = pictures.draw_crop(names, rng)
-        scene = draw_scene(reference, rng) if reference.std() > 3 else None
+        scene = draw_picture_scene(names, np.random.default_rng(seed))
         if scene is None:
             continue
+        reference = scene.reference
         faulty = scene.labels >= 0
         sums = block_sums.measure(reference, scene.copy) * faulty[..., None]
         level = greys(reference)
