@@ -20,6 +20,7 @@ import xmlschema
 from markdown_it import MarkdownIt
 from PIL import Image
 from samples import picture
+from signalling import with_usual_signals
 
 from llise.cli.check import difference_name
 from llise.cli.main import main
@@ -450,7 +451,7 @@ def test_interrupting_many_pairs_leaves_nothing(folder, tmp_path):
     command = [sys.executable, "-m", "llise", "check", "--pairs", "old", "new", "--junit", "r.xml", "--jobs", "2"]
     running = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=with_usual_signals,
     )  # fmt: skip
     for _ in range(2):
         assert running.stdout.readline()

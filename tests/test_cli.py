@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from samples import BAD_FILES, picture, write_bad_file
+from signalling import with_usual_signals
 
 import llise
 from llise.cli.main import main
@@ -357,8 +358,7 @@ def test_interrupting_leaves_nothing_half_written(folder, tmp_path, number, dela
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A job that a shell started in the background ignores Ctrl-C, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=with_usual_signals,
     )
     time.sleep(delay)
     process.send_signal(number)

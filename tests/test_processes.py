@@ -12,6 +12,7 @@ import sys
 import pytest
 from PIL import Image
 from samples import picture
+from signalling import with_usual_signals
 
 from llise.storage.files import TEMPORARY, atomic_write
 
@@ -167,15 +168,8 @@ main()
 """
 
 
-def with_usual_signals():
-    """What a program meets that is started by hand: a shell may run the tests with some signals ignored."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 def interrupted(folder, module, number, *arguments):
     command = [sys.executable, "-c", INTERRUPTED, module, str(int(number)), *map(str, arguments)]
-    # A job that a shell started in the background ignores Ctrl-C, and so would its children.
     started = {"preexec_fn": with_usual_signals, "env": dict(os.environ)}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, **started)
 
@@ -216,7 +210,7 @@ main.main = run
 __main__.main()
 """
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "r.html")], capture_output=True, text=True,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip
+                          preexec_fn=with_usual_signals)  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "llise: error: interrupted\n")
     assert os.listdir(tmp_path) == []
 
@@ -239,7 +233,7 @@ except KeyboardInterrupt:
     print("caught", signals.status())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip
+                          preexec_fn=with_usual_signals)  # fmt: skip
     assert (done.stdout, done.stderr) == ("caught 130\n", "")
 
 

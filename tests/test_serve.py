@@ -16,6 +16,7 @@ from samples import BAD_FILES, encoded, picture
 
 pytest.importorskip("starlette", reason="Starlette is not installed (extra 'serve')")
 from serving import BOUNDARY, form, served
+from signalling import with_usual_signals
 from test_cli import SCHEMA
 
 from llise.serve.uploads import shown_name
@@ -331,12 +332,6 @@ def test_a_job_that_is_removed_while_it_runs_stops_and_leaves_nothing(server):
 
 
 # ---- the command ----
-
-
-def with_usual_signals():
-    """What a program meets that is started by hand: a shell may run the tests with some signals ignored."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 def start(tmp_path, *options):
