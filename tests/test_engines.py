@@ -185,9 +185,9 @@ def test_blocks_that_are_left_to_the_cores_end_where_the_others_do(convert, monk
     monkeypatch.setattr(
         array_embedding, "too_few_for_device", lambda array, blocks: asked.append(blocks) or len(asked) > steps
     )
-    finish = array_embedding._Compiled.finish
+    finish = array_embedding.Compiled.finish
     monkeypatch.setattr(
-        array_embedding._Compiled, "finish", lambda self, active, Y: handed.extend(active) or finish(self, active, Y)
+        array_embedding.Compiled, "finish", lambda self, active, Y: handed.extend(active) or finish(self, active, Y)
     )
     weights, near, start = weighted()
     expected = exact_embedding(weights, near, C, start)
@@ -213,7 +213,7 @@ def test_a_block_that_stops_early_is_started_again(monkeypatch):
     monkeypatch.setattr(array_embedding, "cpu_count", lambda: 1)
     out, results = to_strict(np.zeros_like(start)), np.zeros((6, 4))
     problem = (to_strict(weights), to_strict(near), C, to_strict(start))
-    rest = array_embedding._Compiled(*problem, 5e-7, 60, out, results)
+    rest = array_embedding.Compiled(*problem, 5e-7, 60, out, results)
     products = rest.finish(np.arange(6), to_strict(expected.coordinates))
     assert len(stopped) == 1 and results[:, 1].max() < 1e-6
     same(out, expected.coordinates, STATIONARY)

@@ -13,7 +13,7 @@ from typing import Any
 from llise import engine
 from llise.blocks import BlockGrid
 from llise.duplicates import identical_training_image
-from llise.engine.backend import as_input, blocks_at_once, namespace, to_device
+from llise.engine.backend import as_input, blocks_at_once, explained_device_errors, namespace, to_device
 from llise.engine.tasks import gather, run_chunks
 from llise.pipeline import Fitted, Settings, fit_chunk, transform_chunk
 
@@ -45,6 +45,7 @@ class Execution:
     n_jobs: int | None = None
     progress: str | None = None
 
+    @explained_device_errors()
     def fit(self, images: Array, grid: BlockGrid, settings: Settings, store_weights: bool = True) -> Fitted:
         """Fit every block of the training images.
 
@@ -82,6 +83,7 @@ class Execution:
         parts = self._run(fit_chunk, tasks, len(chunks), pixels)
         return Fitted(**gather((_like_images(vars(part), images) for part in parts), grid.n_blocks))
 
+    @explained_device_errors()
     def embed(
         self, images: Array, training: Array, grid: BlockGrid, fitted: Fitted, settings: Settings
     ) -> tuple[Array, Array]:

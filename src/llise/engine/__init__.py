@@ -1,4 +1,4 @@
-"""The computing steps, implemented twice with equal signatures: compiled for NumPy arrays, and for any other array.
+"""The computing steps with equal signatures: compiled for NumPy arrays, as CUDA kernels, and for any other array.
 
 :func:`of` is the only way in: it returns the implementation that serves an array.  What belongs here is arithmetic on
 arrays.  What a step means, and what surrounds it, belongs to the modules of the package that call it.
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from llise.engine import cuda_launch
 from llise.engine.steps import Steps
 
 
@@ -19,13 +20,14 @@ def of(array: Any) -> Steps:
     Parameters
     ----------
     array : array
-        NumPy arrays are served by kernels that Numba compiles (``numba_*.py``), torch tensors and all other arrays by
-        the functions of their own array namespace (``array_*.py``).
+        NumPy arrays are served by kernels that Numba compiles (``numba_*.py``), torch tensors on an NVIDIA GPU by CUDA
+        kernels that CuPy compiles (``cuda_*.py``) where it is installed, and all other arrays by the functions of
+        their own array namespace (``array_*.py``).
 
     Returns
     -------
     Steps
-        The module with every step; both modules have the same functions with the same parameters.
+        The module with every step; all modules have the same functions with the same parameters.
 
     Examples
     --------
@@ -39,6 +41,10 @@ def of(array: Any) -> Steps:
         from llise.engine import numba_engine  # here, so that Numba is imported when it is needed
 
         return numba_engine
+    if cuda_launch.serves(array):
+        from llise.engine import cuda_engine
+
+        return cuda_engine
     from llise.engine import array_engine
 
     return array_engine

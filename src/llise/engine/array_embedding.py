@@ -57,7 +57,7 @@ def exact_embedding(
     S = dense(weights, neighbors)
     at = Points(S, start, c).move(spectral_start(S, start, START_ROUNDS))
     active, products = np.arange(b), np.zeros(b)
-    rest = _Compiled(weights, neighbors, c, start, tol, max_iter, out, results)
+    rest = Compiled(weights, neighbors, c, start, tol, max_iter, out, results)
     for iteration in range(max_iter + 1):
         G = at.gradient()
         R = Tangent(at.Y).project(G)
@@ -97,8 +97,14 @@ def exact_embedding(
 
 
 @dataclass
-class _Compiled:
-    """The compiled engine, which finishes the last few blocks sooner than a GPU does."""
+class Compiled:
+    """The compiled engine, which finishes the last few blocks sooner than a GPU does.
+
+    Parameters
+    ----------
+    weights, neighbors, c, start, tol, max_iter, out, results
+        Arguments of the step, of all blocks.
+    """
 
     weights: Array
     neighbors: Array
@@ -110,9 +116,22 @@ class _Compiled:
     results: np.ndarray
 
     def finish(self, active: np.ndarray, Y: Array) -> np.ndarray:
-        """Continue the blocks ``active`` from Y, and restart one that stops early; returns their Hessian products."""
+        """Continue some blocks, and restart one that stops early.
+
+        Parameters
+        ----------
+        active : numpy.ndarray (blocks,) of int
+            Positions of the blocks.
+        Y : array (blocks, n, p)
+            Their coordinates so far.
+
+        Returns
+        -------
+        numpy.ndarray (blocks,)
+            Their Hessian products.
+        """
         products = self._run(active, to_numpy(Y))
-        unfinished = self.results[active, 1] > self.tol
+        unfinished = ~(self.results[active, 1] <= self.tol)  # or not a number
         if unfinished.any():
             index = like(self.start, active[unfinished])
             products[unfinished] += self._run(

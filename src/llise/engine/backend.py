@@ -5,6 +5,8 @@ Results come back in the library, and on the device, of the input.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -304,3 +306,39 @@ def too_few_for_device(array: Array, blocks: int) -> bool:
     False
     """
     return is_torch(array) and array.device.type == "cuda" and blocks <= 64 * cpu_count()
+
+
+@contextmanager
+def explained_device_errors() -> Iterator[None]:
+    """Say what to do about the errors of a GPU that is out of memory, fails or is lost.
+
+    Raises
+    ------
+    MemoryError
+        The device has too little free memory.
+    RuntimeError
+        The device has failed.
+
+    Examples
+    --------
+    >>> from llise.engine.backend import explained_device_errors
+    >>> with explained_device_errors():
+    ...     1 + 1
+    2
+    """
+    try:
+        yield
+    except Exception as error:
+        kinds = {kind.__name__ for kind in type(error).__mro__}  # torch's own classes, without importing torch
+        reason = str(error).partition("\n")[0]
+        if "OutOfMemoryError" in kinds:
+            raise MemoryError(
+                f"the GPU has too little free memory ({reason}); end other programs that use it, use fewer or smaller "
+                "images, or device=None to work on the CPU."
+            ) from error
+        if "AcceleratorError" in kinds or ("RuntimeError" in kinds and "CUDA error" in reason):
+            raise RuntimeError(
+                f"the GPU failed or was lost ({reason}); there is no result. Start the program again, or use "
+                "device=None to work on the CPU."
+            ) from error
+        raise

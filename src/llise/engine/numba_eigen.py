@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from llise.engine.jit import FAST, jit
-from llise.engine.tolerances import LAST, RANK, SWEEPS
+from llise.engine.tolerances import LAST, RANK, SKEW, SWEEPS
 
 LANES = 32
-SKEW = 1e-31  # columns are orthogonal where the squared cosine is below rounding
 
 
 # ------------------------------------------------------------------------------------- semidefinite matrices

@@ -9,6 +9,7 @@ from __future__ import annotations
 # Eigen-decompositions.
 SWEEPS = 30  # of Jacobi rotations, at the most; one-sided takes 1 to 6, two-sided 5 to 8
 RANK = 1e-14  # a pivot this small against the greatest is rounding
+SKEW = 1e-31  # columns are orthogonal where the squared cosine is below rounding
 LAST = 1e-16  # convergence is quadratic: a sweep that meets no greater squared cosine is the last
 
 # Weights on the sphere.

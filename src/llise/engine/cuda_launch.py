@@ -1,0 +1,254 @@
+"""CUDA kernels for torch tensors on an NVIDIA GPU: compiled at run time by CuPy, launched on torch's stream.
+
+The sources are the files of the folder ``cuda``.  Where a kernel cannot be used (:class:`Unsuitable`), the step of the
+array namespace answers: :func:`or_array_step` sees to that.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
+
+from llise.engine import tolerances
+from llise.engine.backend import is_torch
+
+Array = Any
+WARP = 32  # threads that run together
+SOURCES = Path(__file__).parent / "cuda"
+
+
+class Unsuitable(Exception):
+    """A kernel cannot be used: this device has too little shared memory for the problem, or it cannot be compiled."""
+
+
+@cache
+def cupy() -> Any:
+    """Return CuPy, or None where it is not installed or cannot be loaded.
+
+    Returns
+    -------
+    module or None
+
+    Examples
+    --------
+    >>> from llise.engine.cuda_launch import cupy
+    >>> cupy() is None or cupy().__name__ == "cupy"
+    True
+    """
+    try:
+        import cupy
+    except Exception:  # ImportError, or the error of a CUDA library that cannot be loaded
+        return None
+    return cupy
+
+
+def serves(array: Array) -> bool:
+    """Return whether the kernels serve an array: a torch tensor on an NVIDIA GPU, with CuPy installed.
+
+    Parameters
+    ----------
+    array : array
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.engine.cuda_launch import serves
+    >>> serves(np.zeros(2))
+    False
+    """
+    if not (is_torch(array) and array.device.type == "cuda"):
+        return False
+    import torch
+
+    return torch.version.cuda is not None and cupy() is not None
+
+
+def or_array_step(array_step: Callable) -> Callable[[Callable], Callable]:
+    """Return the decorator that lets the array namespace answer where a kernel is :class:`Unsuitable`.
+
+    Parameters
+    ----------
+    array_step : callable
+        The same step in the array namespace.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> from llise.engine.cuda_launch import Unsuitable, or_array_step
+    >>> @or_array_step(abs)
+    ... def absolute(x):
+    ...     raise Unsuitable
+    >>> absolute(-2)
+    2
+    """
+
+    def decorated(step: Callable) -> Callable:
+        @wraps(step)
+        def run(*arguments: Any, **options: Any) -> Any:
+            try:
+                return step(*arguments, **options)
+            except Unsuitable:
+                return array_step(*arguments, **options)
+
+        return run
+
+    return decorated
+
+
+def whole_warps(threads: int) -> int:
+    """Return a number of threads, rounded up to whole warps.
+
+    Parameters
+    ----------
+    threads : int
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from llise.engine.cuda_launch import whole_warps
+    >>> whole_warps(121)
+    128
+    """
+    return -(-threads // WARP) * WARP
+
+
+@cache
+def shared_memory_limit(device: int) -> int:
+    """Return the bytes of shared memory that a thread block of a device can have.
+
+    Parameters
+    ----------
+    device : int
+        Its index.
+
+    Returns
+    -------
+    int
+    """
+    return cupy().cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"]
+
+
+def launch(name: str, constants: dict[str, Any], blocks: int, threads: int, shared: int, *arguments: Any) -> None:
+    """Launch a kernel on the device and the current stream of the tensors.
+
+    Parameters
+    ----------
+    name : str
+        ``file.function``: one of the files in the folder ``cuda``, and a kernel in it.
+    constants : dict
+        Names and values that the source is compiled with.
+    blocks, threads : int
+        Number of thread blocks; threads in a block.
+    shared : int
+        Bytes of shared memory of a block.
+    *arguments
+        Of the kernel: contiguous tensors, NumPy scalars of the kernel's types, or None for a null pointer.
+
+    Raises
+    ------
+    Unsuitable
+        The device has less shared memory, or the kernel cannot be compiled or launched; a warning says the latter.
+    """
+    device = next(argument.device.index for argument in arguments if is_torch(argument))
+    if shared > shared_memory_limit(device):
+        raise Unsuitable
+    import torch
+
+    with cupy().cuda.Device(device):
+        kernel = _compiled(device, name, tuple(sorted(constants.items())))
+        try:
+            kernel.max_dynamic_shared_size_bytes = shared
+            with cupy().cuda.ExternalStream(torch.cuda.current_stream(device).cuda_stream):
+                kernel((blocks,), (threads,), tuple(_passed(argument) for argument in arguments), shared_mem=shared)
+        except Exception as error:  # CuPy's errors of the CUDA driver
+            _warn(name, error)
+            raise Unsuitable from error
+
+
+def _passed(argument: Any) -> Any:
+    """An argument as CuPy takes it; tensors pass without a copy."""
+    if argument is None:
+        return 0  # a null pointer
+    return cupy().from_dlpack(argument) if is_torch(argument) else argument
+
+
+def _compiled(device: int, name: str, constants: tuple[tuple[str, Any], ...]) -> Any:
+    kernel = compiled_or_error(device, name, constants)
+    if isinstance(kernel, Exception):
+        raise Unsuitable from kernel
+    return kernel
+
+
+@cache
+def compiled_or_error(device: int, name: str, constants: tuple[tuple[str, Any], ...]) -> Any:
+    """Compile a kernel, once; CuPy keeps compiled kernels on disk.
+
+    Parameters
+    ----------
+    device : int
+        Index of the device.
+    name : str
+        As in :func:`launch`.
+    constants : tuple of (str, value)
+
+    Returns
+    -------
+    cupy.RawKernel or Exception
+        The kernel, or why it cannot be compiled, of which a warning was given.
+    """
+    file, _, function = name.partition(".")
+    options = ("-std=c++17", *(f"-D{key}={value}" for key, value in constants))
+    try:
+        return cupy().RawModule(code=source_of(file), options=options).get_function(function)
+    except Exception as error:
+        _warn(name, error)
+        return error
+
+
+def source_of(file: str) -> str:
+    """Return the CUDA source of a file: the limits of both engines, the headers that it needs, then itself.
+
+    Parameters
+    ----------
+    file : str
+        Name without ending.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from llise.engine.cuda_launch import source_of
+    >>> "sphere_weights" in source_of("weights")
+    True
+    """
+    limits = {name: value for name, value in vars(tolerances).items() if name.isupper()}
+    limits["NULL_SPACE"] = limits.pop("NULL")  # a macro of C
+    lines = [f"#define {name} {value!r}" for name, value in limits.items()]
+    headers = ("rows.cuh", "preconditioner.cuh") if file == "embedding" else ()
+    return "\n".join(lines + [(SOURCES / part).read_text(encoding="utf-8") for part in (*headers, f"{file}.cu")])
+
+
+def _warn(name: str, error: Exception) -> None:
+    reason = str(error).partition("\n")[0]
+    warnings.warn(
+        f"the CUDA kernel {name} cannot be used ({type(error).__name__}: {reason}); slower steps of torch compute the "
+        "same.",
+        RuntimeWarning,
+        stacklevel=5,
+    )

@@ -1,0 +1,53 @@
+"""Reconstruction weights by CUDA kernels, one thread for each problem (``cuda/weights.cu``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llise.engine import array_weights
+from llise.engine.backend import namespace
+from llise.engine.cuda_launch import WARP, Unsuitable, launch, or_array_step
+
+Array = Any
+MOST_NEIGHBORS = 64  # whose weights a thread has in registers
+
+
+@or_array_step(array_weights.reconstruction_values)
+def reconstruction_values(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
+    """f(w) of problems with any leading axes (eq. 13)."""
+    k = w.shape[-1]
+    if not w.shape == kv.shape == K.shape[:-1] or w.shape[:-1] != a.shape or k > MOST_NEIGHBORS:
+        raise Unsuitable
+    w, K, kv, a = (v.contiguous() for v in (w, K, kv, a))
+    out = namespace(a).empty_like(a)
+    problems, threads = a.numel(), 4 * WARP
+    sizes = -(-problems // threads), threads, 0
+    launch("weights.reconstruction_values", {"K": k}, *sizes, np.int64(problems), np.float64(c), w, K, kv, a, out)
+    return out
+
+
+@or_array_step(array_weights.affine_weights)
+def affine_weights(K: Array, kv: Array, a: Array, c: float, ridge: float) -> Array:
+    """Closed form of the affine problem (eq. 20-22)."""
+    k = kv.shape[-1]
+    return _solved("affine_weights", k * (k + 1) // 2 + 2 * k, K, kv, a, c, ridge)
+
+
+@or_array_step(array_weights.sphere_weights)
+def sphere_weights(K: Array, kv: Array, a: Array, c: float) -> Array:
+    """Global optimum of the sphere problem (eq. 15-19)."""
+    k = kv.shape[-1]
+    return _solved("sphere_weights", k * k + 5 * k, K, kv, a, c)
+
+
+def _solved(name: str, numbers: int, K: Array, kv: Array, a: Array, *settings: float) -> Array:
+    """Weights by a kernel whose threads need so many numbers in shared memory each."""
+    K, kv, a = (v.contiguous() for v in (K, kv, a))
+    problems, k = kv.shape
+    out = namespace(kv).empty_like(kv)
+    sizes = -(-problems // WARP), WARP, 8 * WARP * numbers
+    constants = (np.float64(setting) for setting in settings)
+    launch(f"weights.{name}", {"K": k}, *sizes, np.int64(problems), *constants, K, kv, a, out)
+    return out

@@ -1,0 +1,353 @@
+"""The CUDA kernels against the compiled engine: on a GPU where there is one, and emulated on the CPU everywhere.
+
+Emulated, the sources run as C++ with one fiber for each thread (``cuda_emulation.py``): their logic is checked, not the
+GPU's compiler.  Then, what happens where kernels cannot be used.
+"""
+
+import sys
+import warnings
+from types import ModuleType, SimpleNamespace
+
+import cuda_emulation
+import numpy as np
+import pytest
+from cuda_emulation import emulated_launch
+from problems import blocks_of, bytes_of, constant_of, degenerate_problems, local_problems, photographs
+
+from llise import LLISE, KernelLLISE, engine
+from llise.blocks import prepare
+from llise.embedding import content_start
+from llise.engine import (
+    array_engine,
+    backend,
+    cuda_embedding,
+    cuda_engine,
+    cuda_launch,
+    cuda_neighbors,
+    cuda_weights,
+    numba_engine,
+)
+from llise.engine.backend import to_numpy
+from llise.recognition import nearest_labels
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+torch.set_num_threads(1)
+
+C = constant_of(64)
+K_NEAR, P = 6, 3
+IMAGES = photographs(22, 16, 24)  # 6 blocks
+MODULES = (cuda_embedding, cuda_neighbors, cuda_weights)
+NO_COMPILER = pytest.mark.skipif(cuda_emulation.COMPILER is None, reason="no C++ compiler to emulate CUDA with")
+has_gpu = torch.cuda.is_available() and cuda_launch.cupy() is not None
+ON_GPU = pytest.mark.skipif(not has_gpu, reason="needs an NVIDIA GPU and CuPy")
+
+
+@pytest.fixture(params=[pytest.param("emulated", marks=NO_COMPILER), pytest.param("gpu", marks=ON_GPU)])
+def put(request, monkeypatch):
+    """From NumPy to a tensor that the kernels serve, on the GPU or, emulated, on the CPU."""
+    if request.param == "gpu":
+        return lambda values: torch.as_tensor(np.ascontiguousarray(values), device="cuda")
+    for module in MODULES:
+        monkeypatch.setattr(module, "launch", emulated_launch)
+    monkeypatch.setattr(engine.cuda_launch, "serves", lambda array: isinstance(array, torch.Tensor))
+    return lambda values: torch.as_tensor(np.ascontiguousarray(values))
+
+
+@pytest.fixture(autouse=True)
+def no_fallback(request, monkeypatch):
+    """A step that quietly leaves its kernel for the array namespace would make these tests pass."""
+    if "put" in request.fixturenames:
+        warnings.simplefilter("error", RuntimeWarning)
+        for module in MODULES:
+            monkeypatch.setattr(module, "Unsuitable", AssertionError)
+
+
+def flat(problem):
+    return [np.ascontiguousarray(v.reshape(-1, *v.shape[2:])) for v in problem]
+
+
+# ----------------------------------------------------------------------------------------------- step by step
+
+
+@pytest.mark.parametrize("luminance", [0.0, 0.5])
+@pytest.mark.parametrize("images", [bytes_of(IMAGES), IMAGES], ids=["uint8", "float64"])
+def test_neighbours_and_problems_are_the_same(put, images, luminance):
+    blocks, _ = prepare(blocks_of(images), 255.0 if images.dtype == np.uint8 else 1.0, centre=True, luminance=luminance)
+    products = numba_engine.products(blocks.values, blocks.values)
+    settings = (*blocks.factors(), blocks.sums)
+    expected = numba_engine.training_problems(products, *settings, blocks.luminance, K_NEAR)
+    lum = None if blocks.luminance is None else put(blocks.luminance)
+    result = cuda_engine.training_problems(put(products), *settings[:2], put(blocks.sums), lum, K_NEAR)
+    np.testing.assert_array_equal(to_numpy(result[0]), expected[0])
+    for one, other in zip(result[1:], expected[1:]):
+        np.testing.assert_allclose(to_numpy(one), other, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("exclude_self", [False, True])
+def test_nearest_images_are_the_same(put, exclude_self):
+    rng = np.random.default_rng(0)
+    products, norms = rng.integers(0, 4, (3, 22, 22)).astype(float), rng.integers(0, 4, (3, 22)).astype(float)  # ties
+    identical = np.full(22, -1)
+    identical[[3, 8]] = 5, 0
+    expected = numba_engine.nearest(products, norms, K_NEAR, identical, exclude_self)
+    result = cuda_engine.nearest(put(products), put(norms), K_NEAR, identical, exclude_self)
+    np.testing.assert_array_equal(to_numpy(result), expected)
+    assert (expected[:, 3, 0] == 5).all()
+
+
+@pytest.mark.parametrize("k", [1, K_NEAR])
+def test_weights_and_their_values_are_the_same(put, k):
+    problem = flat(local_problems(blocks_of(IMAGES), k)[:3])
+    tensors = [put(v) for v in problem]
+    for name, ridge in (("sphere_weights", ()), ("affine_weights", (1e-2,))):
+        weights = getattr(cuda_engine, name)(*tensors, C, *ridge)
+        expected = getattr(numba_engine, name)(*problem, C, *ridge)
+        np.testing.assert_allclose(to_numpy(weights), expected, rtol=1e-8, atol=1e-8)
+        values = cuda_engine.reconstruction_values(weights, *tensors, C)
+        np.testing.assert_allclose(
+            to_numpy(values), numba_engine.reconstruction_values(expected, *problem, C), rtol=1e-9, atol=1e-12
+        )
+
+
+def test_weights_of_degenerate_problems_are_as_good(put):
+    problems = [p for p in degenerate_problems(np.random.default_rng(0)).values() if len(p[1]) == 6]
+    problem = [np.array([p[i] for p in problems], float) for i in range(3)]
+    for name, ridge in (("sphere_weights", ()), ("affine_weights", (1e-2,))):
+        weights = to_numpy(getattr(cuda_engine, name)(*(put(v) for v in problem), C, *ridge))
+        expected = getattr(numba_engine, name)(*problem, C, *ridge)
+        values = [numba_engine.reconstruction_values(w, *problem, C) for w in (weights, expected)]
+        np.testing.assert_allclose(*values, atol=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(weights, axis=-1) if not ridge else weights.sum(axis=-1), 1, atol=1e-12)
+
+
+def embedded(steps, weights, near, start, convert=np.asarray):
+    """Coordinates, results and history of a start."""
+    out, results, history = np.zeros(start.shape), np.full((len(start), 4), np.nan), np.full((len(start), 4, 2), np.nan)
+    out = convert(out)
+    steps.exact_embedding(convert(weights), convert(near), C, convert(start), 5e-7, 400, out, results, history)
+    return to_numpy(out), results, history
+
+
+def weighted(constraint, images=IMAGES):
+    raw = blocks_of(images)
+    *problem, near = local_problems(raw, K_NEAR)
+    problem = flat(problem)
+    weights = (
+        numba_engine.sphere_weights(*problem, C) if constraint == "sphere" else numba_engine.affine_weights(*problem, C, 1e-2)
+    )
+    return weights.reshape(near.shape), near, content_start(raw - raw.mean(axis=-1, keepdims=True), P)
+
+
+@pytest.mark.parametrize("constraint", ["sphere", "affine"])
+def test_coordinates_are_the_same(put, constraint):
+    problem = weighted(constraint)
+    expected, expected_results, expected_history = embedded(numba_engine, *problem)
+    out, results, history = embedded(cuda_engine, *problem, put)
+    np.testing.assert_allclose(out, expected, atol=1e-5)
+    np.testing.assert_allclose(results[:, 0], expected_results[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(history[:, 0], expected_history[:, 0], rtol=1e-6)
+    np.testing.assert_array_equal(np.isnan(history), np.isnan(expected_history))
+    assert results[:, 1].max() < 1e-6 and results[:, 3].max() < 1e-12
+    assert abs(results[:, 2] - expected_results[:, 2]).max() <= 8
+
+
+def test_more_images_than_a_warp_has_threads(put):
+    problem = [part[:1] for part in weighted("affine", photographs(45, 8, 16))]
+    np.testing.assert_allclose(embedded(cuda_engine, *problem, put)[0], embedded(numba_engine, *problem)[0], atol=1e-5)
+
+
+def test_a_start_without_directions_is_filled_up(put):
+    weights, near, start = (part[:2] for part in weighted("affine"))
+    start = np.zeros_like(start)
+    out, results, _ = embedded(cuda_engine, weights, near, start, put)
+    expected = embedded(numba_engine, weights, near, start)
+    np.testing.assert_allclose(results[:, 0], expected[1][:, 0], rtol=1e-6)
+    np.testing.assert_allclose(out, expected[0], atol=1e-5)
+
+
+@NO_COMPILER
+def test_the_order_of_threads_changes_nothing(monkeypatch):
+    """A barrier that is missing shows here: fibers run in another order between any two barriers."""
+    for module in MODULES:
+        monkeypatch.setattr(module, "launch", emulated_launch)
+    problem = [part[:2] for part in weighted("sphere", photographs(40, 8, 16))]
+    expected = embedded(cuda_engine, *problem, torch.as_tensor)
+    monkeypatch.setattr(cuda_emulation, "seed", 1)
+    for one, other in zip(embedded(cuda_engine, *problem, torch.as_tensor), expected):
+        np.testing.assert_array_equal(one, other)
+
+
+# ------------------------------------------------------------------------------------------------- estimators
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+@pytest.mark.parametrize(
+    "learner", [LLISE(P), LLISE(P, constraint="affine", luminance=0.5), KernelLLISE(P)], ids=["sphere", "affine", "rbf"]
+)
+def test_learners_give_the_same(put, learner, dtype):
+    images = bytes_of(IMAGES) if dtype == "uint8" else IMAGES.astype(np.float32)
+    one = learner.set_params(n_neighbors=K_NEAR).fit(images)
+    expected = one.embedding_, one.embedding_error_, one.reconstruction_error_, one.transform(images[3:5] // 2)
+    other = learner.fit(put(images))
+    placed = other.transform(put(images[3:5] // 2))
+    assert other.embedding_error_ == pytest.approx(expected[1], rel=1e-6)
+    assert other.reconstruction_error_ == pytest.approx(expected[2], rel=1e-9, abs=1e-9)
+    assert other.stationarity_ < 1e-6 and other.constraint_violation_ < 1e-8
+    codes = np.arange(22) % 3
+    labels = [nearest_labels(e, codes, 3) for e in (to_numpy(other.embedding_), expected[0])]
+    assert (labels[0] == labels[1]).mean() > 0.999
+    np.testing.assert_allclose(to_numpy(placed), expected[3], rtol=1e-4, atol=1e-4)
+
+
+@ON_GPU
+def test_the_kernels_serve_a_gpu():
+    assert engine.of(torch.zeros(2, device="cuda")) is cuda_engine
+
+
+# -------------------------------------------------------------------------------- where kernels cannot be used
+
+
+class GpuTensor:
+    """As much of a torch tensor on a GPU as the choice of an engine asks for."""
+
+    device = SimpleNamespace(type="cuda", index=0)
+
+
+GpuTensor.__module__ = "torch"
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    """A stand-in for CuPy that compiles nothing, and a torch for NVIDIA GPUs."""
+    module = ModuleType("cupy")
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setattr(torch.version, "cuda", "12.8")
+    cached = cuda_launch.cupy, cuda_launch.shared_memory_limit, cuda_launch.compiled_or_error
+    for function in cached:
+        function.cache_clear()
+    yield module
+    for function in cached:
+        function.cache_clear()
+
+
+def test_without_cupy_the_array_namespace_serves_a_gpu(cupy, monkeypatch):
+    assert engine.of(GpuTensor()) is cuda_engine
+    cuda_launch.cupy.cache_clear()
+    monkeypatch.setitem(sys.modules, "cupy", None)  # as if it were not installed
+    assert engine.of(GpuTensor()) is array_engine
+
+
+def test_on_other_gpus_the_array_namespace_serves(cupy, monkeypatch):
+    monkeypatch.setattr(torch.version, "cuda", None)  # a torch for AMD's GPUs
+    assert engine.of(GpuTensor()) is array_engine
+
+
+class Device:
+    """A device of the stand-in, with a little shared memory."""
+
+    def __init__(self, index):
+        self.attributes = {"MaxSharedMemoryPerBlockOptin": 1000}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+
+def both_weights():
+    problem = [torch.as_tensor(v) for v in flat(local_problems(blocks_of(IMAGES), K_NEAR)[:3])]
+    return cuda_engine.sphere_weights(*problem, C), array_engine.sphere_weights(*problem, C)
+
+
+def test_too_little_shared_memory_leaves_a_step_to_the_array_namespace(cupy):
+    cupy.cuda = SimpleNamespace(Device=Device)
+    torch.testing.assert_close(*both_weights(), rtol=0, atol=0)
+    out, results, _ = embedded(cuda_engine, *weighted("affine"), torch.as_tensor)
+    np.testing.assert_allclose(out, embedded(numba_engine, *weighted("affine"))[0], atol=1e-5)
+    assert results[:, 1].max() < 1e-6
+
+
+def test_a_kernel_that_cannot_be_compiled_leaves_its_step_to_the_array_namespace(cupy, monkeypatch):
+    compilations = []
+
+    def fails(**_):
+        compilations.append(1)
+        raise RuntimeError("NVRTC_ERROR\nand more")
+
+    cupy.cuda, cupy.RawModule = SimpleNamespace(Device=Device), fails
+    monkeypatch.setattr(cuda_launch, "shared_memory_limit", lambda device: 10**6)
+    with pytest.warns(RuntimeWarning, match=r"weights.sphere_weights cannot be used \(RuntimeError: NVRTC_ERROR\)"):
+        results = both_weights()
+    torch.testing.assert_close(*results, rtol=0, atol=0)
+    both_weights()
+    assert len(compilations) == 1
+
+
+def test_a_failing_launch_leaves_its_step_to_the_array_namespace(cupy, monkeypatch):
+    class Kernel:
+        def __call__(self, *_, **__):
+            raise RuntimeError("CUDA_ERROR_OUT_OF_MEMORY: out of memory")
+
+    stream = SimpleNamespace(ExternalStream=lambda handle: Device(0), Device=Device)
+    cupy.cuda, cupy.from_dlpack = stream, lambda tensor: tensor
+    cupy.RawModule = lambda **_: SimpleNamespace(get_function=lambda name: Kernel())
+    monkeypatch.setattr(cuda_launch, "shared_memory_limit", lambda device: 10**6)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=0))
+    with pytest.warns(RuntimeWarning, match="out of memory"):
+        results = both_weights()
+    torch.testing.assert_close(*results, rtol=0, atol=0)
+
+
+def test_more_coordinates_than_registers_are_left_to_the_array_namespace(put, monkeypatch):
+    monkeypatch.setattr(cuda_embedding, "Unsuitable", cuda_launch.Unsuitable)
+    raw = blocks_of(IMAGES)[:2]
+    *_, near = local_problems(raw, K_NEAR)
+    weights = np.full(near.shape, 1 / K_NEAR)
+    start = content_start(raw - raw.mean(axis=-1, keepdims=True), cuda_embedding.MOST_COORDINATES + 1)
+    out, results, _ = embedded(cuda_engine, weights, near, start, put)
+    np.testing.assert_allclose(results[:, 0], embedded(numba_engine, weights, near, start)[1][:, 0], rtol=1e-6)
+
+
+@NO_COMPILER
+def test_a_block_that_the_kernel_leaves_unsolved_is_solved_by_the_cores(monkeypatch):
+    def lost(name, constants, blocks, threads, shared, *arguments):
+        """As a kernel whose second block has written nothing."""
+        emulated_launch(name, constants, blocks, threads, shared, *arguments)
+        coordinates, report = arguments[-3], arguments[-2]
+        coordinates[1], report[1] = torch.nan, torch.nan
+
+    monkeypatch.setattr(cuda_embedding, "launch", lost)
+    problem = weighted("affine")
+    out, results, _ = embedded(cuda_engine, *problem, torch.as_tensor)
+    np.testing.assert_allclose(out, embedded(numba_engine, *problem)[0], atol=1e-5)
+    assert results[:, 1].max() < 1e-6
+
+
+class OutOfMemoryError(RuntimeError):
+    """As torch's."""
+
+
+class AcceleratorError(RuntimeError):
+    """As torch's."""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), MemoryError, "too little free memory"),
+        (AcceleratorError("CUDA error: unspecified launch failure\nmore"), RuntimeError, "failed or was lost"),
+        (ValueError("something else"), ValueError, "something else"),
+    ],
+    ids=["memory", "lost", "other"],
+)
+def test_errors_of_a_gpu_say_what_to_do(monkeypatch, error, kind, words):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr(cuda_engine, "exact_embedding", fails)
+    monkeypatch.setattr(array_engine, "exact_embedding", fails)
+    with pytest.raises(kind, match=words) as caught:
+        LLISE(P, n_neighbors=K_NEAR).fit(torch.as_tensor(IMAGES))
+    assert caught.value is error or caught.value.__cause__ is error
+    assert backend.device_of(IMAGES) is None
