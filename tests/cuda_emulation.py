@@ -21,6 +21,7 @@ from llise.engine.cuda_launch import source_of
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 HEADER = Path(__file__).parent / "cuda" / "emulation.h"
 TYPES = {np.int32: ctypes.c_int, np.int64: ctypes.c_longlong, np.float64: ctypes.c_double}
+KERNEL = r"__global__ void (?:__launch_bounds__\(\w+\) )?(\w+)\((.*?)\) \{"  # its name and its parameters
 seed = 0  # of the order in which the threads of a block run; 0 is ascending
 
 
@@ -45,7 +46,7 @@ def _passed(argument):
 def _library(file, constants):
     source = source_of(file)
     lines = [f'#include "{HEADER}"', *(f"#define {name} {value}" for name, value in constants), source]
-    for function, parameters in re.findall(r"__global__ void (?:__launch_bounds__\(\w+\) )?(\w+)\((.*?)\) \{", source, re.S):
+    for function, parameters in re.findall(KERNEL, source, re.S):
         names = ", ".join(re.findall(r"(\w+)\s*(?:,|$)", parameters.strip()))
         lines.append(
             f'extern "C" int run_{function}(int blocks, int threads, int seed, {parameters}) '

@@ -22,6 +22,7 @@ from llise.engine import (
     backend,
     cuda_embedding,
     cuda_engine,
+    cuda_gram,
     cuda_launch,
     cuda_neighbors,
     cuda_weights,
@@ -36,7 +37,7 @@ torch.set_num_threads(1)
 C = constant_of(64)
 K_NEAR, P = 6, 3
 IMAGES = photographs(22, 16, 24)  # 6 blocks
-MODULES = (cuda_embedding, cuda_neighbors, cuda_weights)
+MODULES = (cuda_embedding, cuda_gram, cuda_neighbors, cuda_weights)
 NO_COMPILER = pytest.mark.skipif(cuda_emulation.COMPILER is None, reason="no C++ compiler to emulate CUDA with")
 has_gpu = torch.cuda.is_available() and cuda_launch.cupy() is not None
 ON_GPU = pytest.mark.skipif(not has_gpu, reason="needs an NVIDIA GPU and CuPy")
@@ -59,7 +60,7 @@ def no_fallback(request, monkeypatch):
     if "put" in request.fixturenames:
         warnings.simplefilter("error", RuntimeWarning)
         for module in MODULES:
-            monkeypatch.setattr(module, "Unsuitable", AssertionError)
+            monkeypatch.setattr(module, "Unsuitable", AssertionError, raising=False)
 
 
 def flat(problem):
@@ -95,6 +96,21 @@ def test_nearest_images_are_the_same(put, exclude_self):
     assert (expected[:, 3, 0] == 5).all()
 
 
+@pytest.mark.parametrize("luminance", [False, True])
+@pytest.mark.parametrize("images", [bytes_of(IMAGES), IMAGES], ids=["uint8", "float64"])
+def test_products_of_neighbours_are_the_same(put, images, luminance):
+    blocks, _ = prepare(blocks_of(images), 1.0, centre=True)
+    near = np.random.default_rng(0).integers(0, 22, (6, 4, K_NEAR))
+    gain = np.random.default_rng(1).random((6, 22)) if luminance else None
+    products = numba_engine.local_products(blocks.values, near)
+    result = cuda_engine.local_products(put(blocks.values), put(near))
+    np.testing.assert_allclose(to_numpy(result), products, rtol=1e-12, atol=1e-12)
+    expected = numba_engine.centred_local_products(products, near, 64, 0.5, blocks.sums, gain)
+    arrays = put(blocks.sums), None if gain is None else put(gain)
+    centred = cuda_engine.centred_local_products(result, put(near), 64, 0.5, *arrays)
+    np.testing.assert_allclose(to_numpy(centred), expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("k", [1, K_NEAR])
 def test_weights_and_their_values_are_the_same(put, k):
     problem = flat(local_problems(blocks_of(IMAGES), k)[:3])
@@ -117,7 +133,8 @@ def test_weights_of_degenerate_problems_are_as_good(put):
         expected = getattr(numba_engine, name)(*problem, C, *ridge)
         values = [numba_engine.reconstruction_values(w, *problem, C) for w in (weights, expected)]
         np.testing.assert_allclose(*values, atol=1e-9)
-        np.testing.assert_allclose(np.linalg.norm(weights, axis=-1) if not ridge else weights.sum(axis=-1), 1, atol=1e-12)
+        sizes = weights.sum(axis=-1) if ridge else np.linalg.norm(weights, axis=-1)
+        np.testing.assert_allclose(sizes, 1, atol=1e-12)
 
 
 def embedded(steps, weights, near, start, convert=np.asarray):
@@ -131,10 +148,8 @@ def embedded(steps, weights, near, start, convert=np.asarray):
 def weighted(constraint, images=IMAGES):
     raw = blocks_of(images)
     *problem, near = local_problems(raw, K_NEAR)
-    problem = flat(problem)
-    weights = (
-        numba_engine.sphere_weights(*problem, C) if constraint == "sphere" else numba_engine.affine_weights(*problem, C, 1e-2)
-    )
+    settings = (C,) if constraint == "sphere" else (C, 1e-2)
+    weights = getattr(numba_engine, f"{constraint}_weights")(*flat(problem), *settings)
     return weights.reshape(near.shape), near, content_start(raw - raw.mean(axis=-1, keepdims=True), P)
 
 
@@ -289,8 +304,7 @@ def test_a_failing_launch_leaves_its_step_to_the_array_namespace(cupy, monkeypat
         def __call__(self, *_, **__):
             raise RuntimeError("CUDA_ERROR_OUT_OF_MEMORY: out of memory")
 
-    stream = SimpleNamespace(ExternalStream=lambda handle: Device(0), Device=Device)
-    cupy.cuda, cupy.from_dlpack = stream, lambda tensor: tensor
+    cupy.cuda = SimpleNamespace(Stream=SimpleNamespace(from_external=lambda stream: Device(0)), Device=Device)
     cupy.RawModule = lambda **_: SimpleNamespace(get_function=lambda name: Kernel())
     monkeypatch.setattr(cuda_launch, "shared_memory_limit", lambda device: 10**6)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=0))
@@ -305,7 +319,7 @@ def test_more_coordinates_than_registers_are_left_to_the_array_namespace(put, mo
     *_, near = local_problems(raw, K_NEAR)
     weights = np.full(near.shape, 1 / K_NEAR)
     start = content_start(raw - raw.mean(axis=-1, keepdims=True), cuda_embedding.MOST_COORDINATES + 1)
-    out, results, _ = embedded(cuda_engine, weights, near, start, put)
+    _, results, _ = embedded(cuda_engine, weights, near, start, put)
     np.testing.assert_allclose(results[:, 0], embedded(numba_engine, weights, near, start)[1][:, 0], rtol=1e-6)
 
 

@@ -29,6 +29,7 @@ PARAMETERS = {
     "PR03": "in the order of the signature",
     "PR10": "a space before the colon of a parameter",
 }
+ENGINES = ("llise.engine.array_", "llise.engine.cuda_", "llise.engine.numba_")
 CALLS = {"RT01": "Returns where something is returned", "YD01": "Yields where something is yielded"}
 EXAMPLE = {"EX01": "an example"}
 
@@ -84,7 +85,7 @@ def checks_of_function(module_name, attribute):
     """The checks for a function of a module; inside the engine no example is needed, since only ``llise`` calls it."""
     if not module_name.startswith("llise.engine."):
         return SUMMARY | PARAMETERS | CALLS | EXAMPLE
-    implements_step = attribute in STEPS and module_name.startswith(("llise.engine.array_", "llise.engine.numba_"))
+    implements_step = attribute in STEPS and module_name.startswith(ENGINES)
     return SUMMARY if implements_step else SUMMARY | PARAMETERS | CALLS
 
 

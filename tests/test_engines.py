@@ -19,7 +19,7 @@ from llise import ADMM, LLISE, KernelLLISE, engine
 from llise.admm import embedding_start, weight_start
 from llise.blocks import prepare
 from llise.embedding import admm_embedding, content_start, exact_embedding
-from llise.engine import array_embedding, array_engine, numba_engine
+from llise.engine import array_embedding, array_engine, cuda_engine, numba_engine
 from llise.engine.backend import to_numpy
 from llise.engine.numba_embedding import exact_embedding as compiled_embedding
 from llise.engine.steps import Steps
@@ -301,12 +301,12 @@ def test_the_engine_of_an_array_is_chosen_by_the_array():
     assert engine.of(to_strict(np.zeros(2))) is array_engine
 
 
-def test_both_engines_have_every_step_with_equal_parameters():
+def test_all_engines_have_every_step_with_equal_parameters():
     steps = {name for name in vars(Steps) if not name.startswith("_")}
-    assert steps == set(numba_engine.__all__) == set(array_engine.__all__)
+    assert steps == set(numba_engine.__all__) == set(array_engine.__all__) == set(cuda_engine.__all__)
     for name in steps:
         _, *described = inspect.signature(getattr(Steps, name)).parameters
-        for module in (numba_engine, array_engine):
+        for module in (numba_engine, array_engine, cuda_engine):
             function = getattr(module, name)
             parameters = inspect.signature(getattr(function, "py_func", function)).parameters
             assert list(parameters) == described, (name, module.__name__)
@@ -317,6 +317,7 @@ def test_no_other_module_asks_which_engine_it_is():
     asking = [
         str(path.relative_to(source))
         for path in source.rglob("*.py")
-        if path.parent.name != "engine" and re.search(r"uses_numba|numba_\w+ import|array_engine", path.read_text())
+        if path.parent.name != "engine"
+        and re.search(r"uses_numba|numba_\w+ import|(array|cuda)_engine", path.read_text())
     ]
     assert asking == []

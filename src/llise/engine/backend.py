@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -42,8 +43,12 @@ def namespace(array: Array) -> Any:
     return _compat().array_namespace(array)
 
 
+@cache
 def _compat() -> Any:
-    """array-api-compat, which gives torch the standard's names; scikit-learn brings a copy."""
+    """array-api-compat, which gives torch the standard's names; scikit-learn brings a copy.
+
+    Kept, since Python searches all its folders each time for a module that is not installed.
+    """
     try:
         return import_module("array_api_compat")
     except ImportError:
@@ -311,6 +316,11 @@ def too_few_for_device(array: Array, blocks: int) -> bool:
 @contextmanager
 def explained_device_errors() -> Iterator[None]:
     """Say what to do about the errors of a GPU that is out of memory, fails or is lost.
+
+    Yields
+    ------
+    None
+        While the GPU may be used.
 
     Raises
     ------

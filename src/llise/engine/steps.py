@@ -1,4 +1,4 @@
-"""What every engine provides: the steps from blocks to coordinates, described once for both implementations."""
+"""What every engine provides: the steps from blocks to coordinates, described once for all implementations."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Array = Any
 
 
 class Steps(Protocol):
-    """The steps, as ``numba_engine.py`` and ``array_engine.py`` implement them.
+    """The steps, as ``numba_engine.py``, ``array_engine.py`` and ``cuda_engine.py`` implement them.
 
     Shapes: b block positions, n training images, m images, q values in a block, k neighbours, p coordinates.  A
     *problem* is one image at one position: the Gram matrix K of its neighbours, kv = <x, neighbours>, a = <x, x>.
     c is the constant of the SSIM distance.  Equation numbers are those of docs/math.md.
 
     Arrays are of the kind that the engine serves, and float64 unless something else is said; a ``numpy.ndarray`` is a
-    NumPy array in both engines.
+    NumPy array in all engines.
     """
 
     def cut(self, images: Array, rows: int, cols: int, block_height: int, block_width: int) -> Array:

@@ -1,4 +1,4 @@
-// The nearest neighbours of images and the local problems that their weights solve (docs/math.md, eq. 6 and 12).
+// The nearest neighbours of images and the local problems that their weights solve (docs/math.md, eq. 5-6 and 12).
 //
 // Compiled at run time for K neighbours; the products are float or double (VALUE).
 
@@ -99,4 +99,39 @@ extern "C" __global__ void training_problems(
         const int i = e / (K * K), r = index[e / K % K * threads + i], s = index[e % K * threads + i];
         local[position * n * K * K + e] = r > s ? gram[r * (r + 1) / 2 + s] : gram[s * (s + 1) / 2 + r];
     }
+}
+
+// Inner products among the training blocks that are the neighbours of an image, one thread block for each image.
+// values (b, n, q), neighbors (b, m, K), out (b, m, K, K).  In float there are only integers, whose sums are exact.
+extern "C" __global__ void local_products(
+    int m, int n, int q, const VALUE *values, const long long *neighbors, double *out
+) {
+    const size_t image = blockIdx.x;
+    const int width = q | 1;  // an odd number: the rows begin in different banks of the memory
+    VALUE *rows = (VALUE *)memory;
+    values += image / m * n * q;
+    for (int e = threadIdx.x; e < K * q; e += blockDim.x)
+        rows[e / q * width + e % q] = values[neighbors[image * K + e / q] * q + e % q];
+    __syncthreads();
+    for (int e = threadIdx.x; e < K * K; e += blockDim.x) {
+        const VALUE *x = rows + e / K * width, *y = rows + e % K * width;
+        VALUE total = 0;
+        for (int t = 0; t < q; ++t) total += x[t] * y[t];
+        out[image * K * K + e] = total;
+    }
+}
+
+// (q x'y - s_x s_y) factor + g_x g_y (eq. 5-6) of products (b, m, K, K) among neighbours (b, m, K), one thread for each
+// product.  sums, luminance (b, n); luminance may be null.
+extern "C" __global__ void centred_local_products(
+    long long count, int m, int n, double q, double factor, const double *products, const long long *neighbors,
+    const double *sums, const double *luminance, double *out
+) {
+    const long long e = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (e >= count) return;
+    const long long image = e / (K * K), position = image / m;
+    const long long i = position * n + neighbors[image * K + e / K % K], j = position * n + neighbors[image * K + e % K];
+    double value = (q * products[e] - sums[i] * sums[j]) * factor;
+    if (luminance) value += luminance[i] * luminance[j];
+    out[e] = value;
 }
