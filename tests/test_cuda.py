@@ -252,6 +252,18 @@ def test_without_cupy_the_array_namespace_serves_a_gpu(cupy, monkeypatch):
     assert engine.of(GpuTensor()) is array_engine
 
 
+def test_a_cupy_that_cannot_be_loaded_is_said(cupy, monkeypatch):
+    class Broken:
+        def find_spec(self, name, *_):
+            if name == "cupy":
+                raise OSError("libcudart.so: cannot open shared object file")
+
+    monkeypatch.delitem(sys.modules, "cupy")
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    with pytest.warns(RuntimeWarning, match=r"CuPy cannot be used \(OSError: libcudart"):
+        assert engine.of(GpuTensor()) is array_engine
+
+
 def test_on_other_gpus_the_array_namespace_serves(cupy, monkeypatch):
     monkeypatch.setattr(torch.version, "cuda", None)  # a torch for AMD's GPUs
     assert engine.of(GpuTensor()) is array_engine

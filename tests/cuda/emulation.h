@@ -1,6 +1,6 @@
-// What the CUDA sources need to run on a CPU: one fiber for each thread of a block, which goes on at a barrier only when
-// all others have come there.  Fibers run in an order that changes from barrier to barrier, so that a result that
-// depends on the order of threads, a race, does not come out the same for every seed.
+// What the CUDA sources need to run on a CPU: one fiber for each thread of a block, which goes on at a barrier only
+// when all others have come there.  With a seed, fibers run in an order that changes from barrier to barrier, so that a
+// result that depends on the order of threads, a race, does not come out the same.
 #include <math.h>
 #include <ucontext.h>
 

@@ -129,8 +129,8 @@ extern "C" __global__ void centred_local_products(
 ) {
     const long long e = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= count) return;
-    const long long image = e / (K * K), position = image / m;
-    const long long i = position * n + neighbors[image * K + e / K % K], j = position * n + neighbors[image * K + e % K];
+    const long long image = e / (K * K), first = image / m * n;  // of the position's training blocks
+    const long long i = first + neighbors[image * K + e / K % K], j = first + neighbors[image * K + e % K];
     double value = (q * products[e] - sums[i] * sums[j]) * factor;
     if (luminance) value += luminance[i] * luminance[j];
     out[e] = value;
