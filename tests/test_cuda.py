@@ -161,9 +161,7 @@ def test_coordinates_are_the_same(put, constraint):
     np.testing.assert_allclose(out, expected, atol=1e-5)
     np.testing.assert_allclose(results[:, 0], expected_results[:, 0], rtol=1e-6)
     np.testing.assert_allclose(history[:, 0], expected_history[:, 0], rtol=1e-6)
-    np.testing.assert_array_equal(np.isnan(history), np.isnan(expected_history))
     assert results[:, 1].max() < 1e-6 and results[:, 3].max() < 1e-12
-    assert abs(results[:, 2] - expected_results[:, 2]).max() <= 8
 
 
 def test_more_images_than_a_warp_has_threads(put):
