@@ -57,8 +57,8 @@ class Distorted:
     strength : float
         In the kind's own unit: the gain about the mean (contrast), the standard deviation (Gaussian noise), the
         offset in grey levels (luminance), the standard deviation of the kernel in pixels (blur), the share of
-        pixels hit (impulse noise), the factor on the standard quantiser table (JPEG; 1 is quality 50). If
-        `amplified`, the factor on the coding error.
+        pixels hit (impulse noise), the factor on the standard quantiser table (JPEG; 1 is quality 50); each class
+        in :mod:`llise.kinds` says it for its kind. If `amplified`, the factor on the coding error.
     wanted, measured : float
         Mean squared error that was asked for and that of `image`.
     seed : int
@@ -144,7 +144,7 @@ def kinds() -> tuple[str, ...]:
     Examples
     --------
     >>> from llise import distortions
-    >>> distortions.kinds()
+    >>> distortions.kinds()[:6]
     ('contrast', 'gaussian_noise', 'luminance', 'blur', 'impulse_noise', 'jpeg')
     """
     return registry.names()

@@ -3,6 +3,12 @@
 KINDS = ("contrast", "gaussian_noise", "luminance", "blur", "impulse_noise", "jpeg")
 """The six distortions of the paper."""
 
+FURTHER_KINDS = ("jpeg2000", "speckle_noise", "pixelation", "quantization", "sharpening", "content")
+"""Kinds that are not in the paper."""
+
+NAMED_KINDS = (*KINDS, *FURTHER_KINDS)
+"""All kinds that a diagnosis names and estimates."""
+
 LABELS = ("original", *KINDS)
 """The original and the six distortions; the index of a label is its code in integer maps."""
 

@@ -59,8 +59,16 @@ SCALES = {
     ("contrast", "pivot"): Scale(False, 0.0, 0.0, 255.0, 12.0, 0.2),
     ("luminance", "offset"): Scale(False, 0.0, -255.0, 255.0, 0.8, 0.1),
     ("jpeg", "quality"): Scale(False, 0.0, 1.0, 100.0, 2.0, 0.5),
+    ("jpeg2000", "rate"): Scale(True, 0.005, 0.0, 8.0, 0.15, 0.02),
+    ("speckle_noise", "sigma"): Scale(True, 0.3, 0.0, 255.0, 0.1, 0.01),
+    ("speckle_noise", "exponent"): Scale(False, 0.0, 0.0, 2.0, 0.15, 0.01),
+    ("pixelation", "cell"): Scale(True, 0.0, 1.0, 1000.0, 0.02, 0.002),
+    ("quantization", "levels"): Scale(True, 0.0, 1.0, 256.0, 0.05, 0.002),
+    ("sharpening", "amount"): Scale(True, 0.05, 0.0, 1000.0, 0.1, 0.01),
+    ("sharpening", "radius"): Scale(True, 0.1, 0.0, 100.0, 0.15, 0.01),
+    ("content", "coverage"): Scale(True, 1e-5, 0.0, 1.0, 0.1, 0.01),
 }
-"""Scale of each setting of each kind; sizes (sigma, length, radius), shares and gains have relative errors."""
+"""Scale of each setting of each kind; sizes in pixels or grey levels, shares, rates and gains have relative errors."""
 
 UNKNOWN_SCALE = Scale(True, 0.01, -np.inf, np.inf, 0.5, 0.05)
 

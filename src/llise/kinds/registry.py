@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from llise.kinds.base import Kind
 from llise.kinds.blur import Blur
+from llise.kinds.content import Content
 from llise.kinds.contrast import Contrast
 from llise.kinds.gaussian_noise import GaussianNoise
 from llise.kinds.impulse_noise import ImpulseNoise
 from llise.kinds.jpeg import Jpeg
+from llise.kinds.jpeg2000 import Jpeg2000
 from llise.kinds.luminance import Luminance
+from llise.kinds.pixelation import Pixelation
+from llise.kinds.quantization import Quantization
+from llise.kinds.sharpening import Sharpening
+from llise.kinds.speckle_noise import SpeckleNoise
 
 _KINDS: dict[str, Kind] = {}
 
@@ -100,10 +106,16 @@ def names() -> tuple[str, ...]:
     return tuple(_KINDS)
 
 
-# One line for each built-in kind, in the order of llise.labels.KINDS.
+# One line for each built-in kind, in the order of llise.labels.NAMED_KINDS.
 register(Contrast())
 register(GaussianNoise())
 register(Luminance())
 register(Blur())
 register(ImpulseNoise())
 register(Jpeg())
+register(Jpeg2000())
+register(SpeckleNoise())
+register(Pixelation())
+register(Quantization())
+register(Sharpening())
+register(Content())

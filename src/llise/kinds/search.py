@@ -93,7 +93,9 @@ def draw_copy(
         path = _dithered(path, (rng.random(image.shape, dtype=np.float32) - 0.5) * rng.uniform(0.5, 1.5))
     target = image if reference is None else reference
     search = Search(path, target, wanted, ROUGH_TOLERANCE)
-    search.bisect(draw.end, first=draw.end / 100, steps=8, at_zero=mse(target, image))
+    at_zero = mse(target, image)
+    first = draw.end / 100 if draw.first is None else draw.first(max(wanted - at_zero, 0.05 * wanted))
+    search.bisect(draw.end, first=first, steps=8, at_zero=at_zero)
     return RandomCopy(search.image, search.strength, draw.parameters(search.strength))
 
 

@@ -1,0 +1,187 @@
+"""JPEG 2000: the image is coded as wavelet coefficients by OpenJPEG and decoded."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Unpack
+
+import numpy as np
+from PIL import Image
+
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath
+from llise.kinds.grey import mse
+
+TOLERANCE = 0.004
+"""Relative error of the MSE that counts as reached."""
+
+_START_OF_DATA = b"\xff\x93"
+_STRONGEST = 128.0
+_TRIES = 8
+
+
+class Jpeg2000(Kind):
+    """JPEG 2000; the strength is the root of the mean squared error that the coder is asked for.
+
+    At random, the wavelets are the reversible or the irreversible ones of the standard, with three to six resolutions,
+    code blocks of 16 to 64 pixels, in one tile or in several, in one quality layer or in several, and the coder is
+    asked for an error or, with tiles, for a file size. The parameter of a draw is ``rate``, the size of the coded data
+    in bits per pixel, without the file's header.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.jpeg2000 import Jpeg2000
+    >>> image = np.add.outer(np.arange(64) ** 2 % 91, np.arange(64)).astype(np.uint8)
+    >>> copy = Jpeg2000().path(image, np.random.default_rng(0))(10.0)
+    >>> copy.dtype, bool(3 < (copy.astype(float) - image).std() < 20)
+    (dtype('uint8'), True)
+    """
+
+    name = "jpeg2000"
+    title = "JPEG 2000 compression"
+    short_title = "JPEG 2000"
+    strongest = _STRONGEST
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        return _ByError(image, {"irreversible": True})
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        options = _draw_options(image.shape, rng)
+        layers = int(rng.choice([1, 1, 1, 2, 3, 5]))
+        # Only with tiles does it matter whether a size is asked for: each tile then gets its share of it.
+        coder = _BySize if "tile_size" in options and rng.random() < 0.5 else _ByError
+        path = coder(image, options, layers)
+        return Draw(path, self.strongest, lambda strength: {"rate": path.rate(strength)}, _first_try)
+
+
+def _first_try(wanted: float) -> float:
+    """Strength at which small images have about the wanted error: coders exceed what they are asked for."""
+    return 0.96 * float(np.sqrt(wanted))
+
+
+def code_jpeg2000(image: np.ndarray, **options: Any) -> tuple[np.ndarray, float]:
+    """Code an 8-bit image as JPEG 2000 and decode it.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape (h, w)
+        Grey image.
+    **options
+        Options of Pillow's writer of JPEG 2000, such as ``quality_mode`` and ``quality_layers``.
+
+    Returns
+    -------
+    copy : ndarray of uint8, shape (h, w)
+        The decoded image.
+    rate : float
+        Size of the coded data, without the header, in bits per pixel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.jpeg2000 import code_jpeg2000
+    >>> image = np.add.outer(np.arange(64), np.arange(64)).astype(np.uint8)
+    >>> copy, rate = code_jpeg2000(image)  # without loss, unless options say otherwise
+    >>> bool((copy == image).all()), 0.1 < rate < 8
+    (True, True)
+    """
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, "JPEG2000", no_jp2=True, **options)
+    code = stream.getvalue()
+    stream.seek(0)
+    with Image.open(stream) as picture:
+        copy = np.array(picture)
+    return copy, 8 * (len(code) - code.index(_START_OF_DATA)) / image.size
+
+
+class _ByError(SolvablePath):
+    """JPEG 2000 with certain options, asked for a mean squared error: the square of the strength.
+
+    The last result is remembered, since its rate is asked for after its image.
+    """
+
+    def __init__(self, image: np.ndarray, options: dict[str, Any], layers: int = 1) -> None:
+        self.image = image
+        self.options = options
+        self.layers = layers
+        self._last: tuple[float, np.ndarray, float] | None = None
+
+    def __call__(self, strength: float) -> np.ndarray:
+        return self._coded(strength)[0].copy()
+
+    def rate(self, strength: float) -> float:
+        """Return the size of the coded data in bits per pixel."""
+        return self._coded(strength)[1]
+
+    def _coded(self, strength: float) -> tuple[np.ndarray, float]:
+        if strength <= 0:
+            return self.image, 8.0
+        if self._last is None or self._last[0] != strength:
+            self._last = strength, *code_jpeg2000(self.image, **self.options, **self.quality(strength))
+        return self._last[1:]
+
+    def quality(self, strength: float) -> dict[str, Any]:
+        """Return the options that a strength stands for."""
+        decibels = float(20 * np.log10(255 / strength))
+        layers = np.linspace(decibels, max(decibels - 12.0, 1.0), self.layers)[::-1]
+        return {"quality_mode": "dB", "quality_layers": layers.tolist()}
+
+    def solve(self, reference: np.ndarray, wanted: float) -> float:
+        """Return the strength whose error comes nearest.
+
+        The error comes near what the coder is asked for, but jumps. Where it jumps over the wanted one, other code
+        blocks and numbers of resolutions are tried, which jump elsewhere; the options of the nearest copy are kept.
+        """
+        if wanted <= mse(reference, self.image):
+            return 0.0
+        best, nearest = (0.0, self.options), np.inf
+        for change in _settings(min(self.image.shape)):
+            self.options, self._last = {**self.options, **change}, None
+            strength = float(np.sqrt(wanted))
+            for _ in range(_TRIES):
+                error = mse(reference, self(strength))
+                miss = abs(error / wanted - 1)
+                if miss < nearest:
+                    best, nearest = (strength, self.options), miss
+                if miss < TOLERANCE or error == 0:
+                    break
+                strength = float(np.clip(strength * np.sqrt(wanted / error), 0.01, _STRONGEST))
+            if nearest < TOLERANCE:
+                break
+        strength, self.options = best
+        self._last = None
+        return strength
+
+
+def _settings(side: int) -> list[dict[str, Any]]:
+    """Sizes of code blocks and numbers of resolutions for an image of a side, the usual ones first."""
+    pairs = [(64, 6), (16, 6), (32, 6), (16, 5), (16, 4), (8, 6), (64, 5), (32, 5), (8, 5), (8, 4), (32, 4), (4, 5)]
+    return [
+        {"codeblock_size": (block, block), "num_resolutions": min(resolutions, int(np.log2(side)) + 1)}
+        for block, resolutions in pairs
+    ]
+
+
+class _BySize(_ByError):
+    """The coder is asked for the file size that the error took, so that each tile gets the same share of it."""
+
+    def quality(self, strength: float) -> dict[str, Any]:
+        rate = code_jpeg2000(self.image, **self.options, **super().quality(strength))[1]
+        return {"quality_mode": "rates", "quality_layers": [8 / rate * 2.0**i for i in range(self.layers)][::-1]}
+
+
+def _draw_options(shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Any]:
+    """Draw wavelets, resolutions, code blocks, tiles and the order of the data."""
+    side = min(shape)
+    options: dict[str, Any] = {"irreversible": bool(rng.random() < 0.65)}
+    block = int(rng.choice([16, 32, 64, 64, 64]))
+    options["codeblock_size"] = (block, block) if rng.random() < 0.8 else (block // 2, block)
+    if rng.random() < 0.25 and side >= 64:
+        tile = int(rng.choice([size for size in (32, 64, 128, 256) if size <= side]))
+        options["tile_size"] = (tile, tile)
+        side = tile
+    most = min(6, int(np.log2(side)) + 1)
+    options["num_resolutions"] = int(rng.integers(min(3, most), most + 1)) if rng.random() < 0.5 else most
+    if rng.random() < 0.3:
+        options["progression"] = str(rng.choice(["LRCP", "RLCP", "RPCL", "PCRL", "CPRL"]))
+    return options

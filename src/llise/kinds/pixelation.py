@@ -1,0 +1,162 @@
+"""Pixelation: the image becomes a mosaic of cells of one grey level each."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+import numpy as np
+from PIL import Image
+
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
+from llise.kinds.grey import quantise
+
+LONGEST = 1.5
+"""Largest ratio of the sides of a cell."""
+
+LEAST = 1.5
+"""Smallest side of a cell that is drawn at random; with smaller ones, most pixels would stay as they are."""
+
+
+class Pixelation(Kind):
+    """Mosaic of square cells, each with the mean of its pixels; the strength is the side of a cell less one.
+
+    Sides need not be whole numbers: borders of cells are then rounded to whole pixels. At random, a cell has the mean
+    of its pixels, their median or one of them, its sides may differ, the mosaic begins anywhere, or the image is made
+    smaller by Pillow and larger again. The parameter of a draw is ``cell``, the side of a cell in pixels; of cells
+    that are not square, the root of their area.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.pixelation import Pixelation
+    >>> image = np.array([[0, 10, 20, 30]] * 2, np.uint8)
+    >>> Pixelation().path(image, np.random.default_rng(0))(1.0)
+    array([[ 5,  5, 25, 25],
+           [ 5,  5, 25, 25]], dtype=uint8)
+    """
+
+    name = "pixelation"
+    title = "pixelation"
+    short_title = "pixelation"
+    strongest = 127.0
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        return _MeanCells(image)
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        stretch = float(np.exp(rng.uniform(-0.5, 0.5) * np.log(LONGEST))) if rng.random() < 0.25 else 1.0
+        whole = bool(rng.random() < 0.6)
+        end = max(min(image.shape) / 2 - 1, 2.0)
+
+        def sides(strength: float) -> tuple[float, float]:
+            height, width = (1 + strength) * stretch, (1 + strength) / stretch
+            if whole:
+                return float(max(round(height), 2)), float(max(round(width), 2))
+            return max(height, LEAST), max(width, LEAST)
+
+        def parameters(strength: float) -> dict[str, float]:
+            height, width = sides(strength)
+            return {"cell": float(np.sqrt(height * width))}
+
+        if rng.random() < 0.35:
+            return _resized(image, rng, stretch)
+        start = (0.0, 0.0) if rng.random() < 0.6 else tuple(rng.random(2))
+        value = int(rng.choice(3, p=[0.6, 0.3, 0.1]))
+
+        def path(strength: float) -> np.ndarray:
+            if strength <= 0:
+                return image.copy()
+            height, width = sides(strength)
+            grid = [cell_of(n, side, at) for n, side, at in zip(image.shape, (height, width), start)]
+            return (_means, _samples, _medians)[value](image, *grid)
+
+        return Draw(path, end, parameters)
+
+
+def cell_of(length: int, side: float, start: float = 0.0) -> np.ndarray:
+    """Return the number of the cell to which each pixel along one axis belongs.
+
+    Parameters
+    ----------
+    length : int
+        Number of pixels.
+    side : float
+        Side of a cell in pixels, 1 or more.
+    start : float
+        Share of a cell that the first one lacks, 0 or more and less than 1.
+
+    Returns
+    -------
+    ndarray of int, shape (length,)
+        Numbers from 0 up, without gaps.
+
+    Examples
+    --------
+    >>> from llise.kinds.pixelation import cell_of
+    >>> cell_of(6, 2.5).tolist()
+    [0, 0, 1, 1, 1, 2]
+    """
+    cells = np.floor((np.arange(length) + 0.5) / side + start).astype(int)
+    return np.cumsum(np.diff(cells, prepend=cells[0]) > 0)
+
+
+def _means(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Mean of each cell, at all of its pixels."""
+    first_row, first_col = (np.flatnonzero(np.diff(cells, prepend=-1)) for cells in (rows, cols))
+    sums = np.add.reduceat(np.add.reduceat(image.astype(np.float32), first_row, axis=0), first_col, axis=1)
+    return (sums / np.outer(np.bincount(rows), np.bincount(cols)).astype(np.float32))[np.ix_(rows, cols)]
+
+
+def _samples(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Pixel at the centre of each cell, at all of its pixels."""
+    centres = [np.searchsorted(c, np.arange(c[-1] + 1)) + (np.bincount(c) - 1) // 2 for c in (rows, cols)]
+    return image[np.ix_(*centres)][np.ix_(rows, cols)]
+
+
+def _medians(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Median of each cell, at all of its pixels; the lower one of the two in the middle."""
+    cells = (rows[:, None] * (cols[-1] + 1) + cols).ravel()
+    order = np.lexsort((image.ravel(), cells))
+    count = np.bincount(cells)
+    middle = image.ravel()[order[np.cumsum(count) - count + (count - 1) // 2]]
+    return middle[cells].reshape(image.shape)
+
+
+class _MeanCells(CoderPath):
+    """Mosaic of cell means; the error jumps where the border of a cell passes a pixel."""
+
+    def __init__(self, image: np.ndarray, start: tuple[float, float] = (0.0, 0.0)) -> None:
+        self.image = image
+        self.start = start
+
+    def __call__(self, strength: float) -> np.ndarray:
+        grid = [cell_of(n, 1 + strength, at) for n, at in zip(self.image.shape, self.start)]
+        return quantise(_means(self.image, *grid))
+
+    def alternatives(self, wanted: float) -> list[Path]:
+        """Return mosaics that begin elsewhere."""
+        shares = np.arange(1, 6) / 6
+        return [_MeanCells(self.image, (float(y), float(x))) for y in shares for x in shares]
+
+
+def _resized(image: np.ndarray, rng: np.random.Generator, stretch: float) -> Draw:
+    """The image is made smaller by Pillow, then larger by repeating pixels."""
+    filters = Image.Resampling.BOX, Image.Resampling.NEAREST, Image.Resampling.BILINEAR
+    down = filters[rng.choice(3, p=[0.4, 0.3, 0.3])]
+    picture = Image.fromarray(image)
+    rows, cols = image.shape
+
+    def size(strength: float) -> tuple[int, int]:
+        height, width = max((1 + strength) * stretch, LEAST), max((1 + strength) / stretch, LEAST)
+        return max(round(cols / width), 1), max(round(rows / height), 1)
+
+    def path(strength: float) -> np.ndarray:
+        if strength <= 0:
+            return image.copy()
+        return np.asarray(picture.resize(size(strength), down).resize((cols, rows), Image.Resampling.NEAREST))
+
+    def parameters(strength: float) -> dict[str, float]:
+        across, down = size(strength)
+        return {"cell": float(np.sqrt(cols / across * rows / down))}
+
+    return Draw(path, max(min(image.shape) / 2 - 1, 2.0), parameters)
