@@ -8,6 +8,7 @@ import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
 from llise.kinds.content_layers import block_ranks, draw_layer
+from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
 
 
@@ -51,6 +52,11 @@ class Content(Kind):
             return np.where(layer.ranks < strength * strength, replaced, image)
 
         return Draw(path, 1.0, lambda strength: {"coverage": float(np.mean(path(strength) != image))})
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        from llise.kinds.content_fit import content_fit, find_content  # only here: ndimage is slow to import
+
+        return content_fit(after, find_content(before, after, mask), mask)
 
 
 def _in_order(image: np.ndarray, ranks: np.ndarray, values: np.ndarray) -> Path:

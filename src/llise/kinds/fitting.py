@@ -138,6 +138,39 @@ def fit_line(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, slope: 
     return gain, offset
 
 
+def line_fit(kind: str, gain: float, offset: float, mean: float = 128.0) -> Fit:
+    """Return a straight line of the grey levels as a change of contrast or luminance.
+
+    Parameters
+    ----------
+    kind : {"contrast", "luminance"}
+        What the line is called.
+    gain, offset : float
+        The line.
+    mean : float
+        Pivot of a contrast that changes nothing.
+
+    Returns
+    -------
+    Fit
+        Gain and pivot, or offset; its ``apply`` clips to 8 bits.
+
+    Examples
+    --------
+    >>> from llise.kinds.fitting import line_fit
+    >>> line_fit("contrast", 0.5, 60.0).parameters
+    {'gain': 0.5, 'pivot': 120.0}
+    """
+
+    def apply(image: np.ndarray) -> np.ndarray:
+        return np.clip(np.float32(gain) * image + np.float32(offset), 0, 255)
+
+    if kind == "luminance":
+        return Fit({"offset": offset}, apply)
+    pivot = offset / (1 - gain) if abs(1 - gain) > 1e-3 else mean
+    return Fit({"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))}, apply)
+
+
 def _line(x: np.ndarray, y: np.ndarray, usable: np.ndarray, slope: bool) -> tuple[float, float]:
     if np.count_nonzero(usable) < 8:
         usable = np.ones(x.size, bool)

@@ -9,6 +9,9 @@ import numpy as np
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath
 from llise.kinds.fitting import Fit, median_of_neighbours, robust_scale
 
+EXTREMES = (255.0,), (0.0,)
+"""Levels of white and of black impulses that nothing came after."""
+
 
 class ImpulseNoise(Kind):
     """Pixels at random places become black or white with equal chance; the strength is the share of pixels hit.

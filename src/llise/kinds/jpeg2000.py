@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from PIL import Image
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath
-from llise.kinds.grey import mse
+from llise.kinds.fitting import Fit
+from llise.kinds.grey import mse, quantise
 
 TOLERANCE = 0.004
 """Relative error of the MSE that counts as reached."""
@@ -17,6 +18,9 @@ TOLERANCE = 0.004
 _START_OF_DATA = b"\xff\x93"
 _STRONGEST = 128.0
 _TRIES = 8
+_ESTIMATE_TRIES = 4
+_UNUSUAL = 0.3
+"""Share of the error from which an estimate tries tiles and few resolutions, if a usual coding leaves as much."""
 
 
 class Jpeg2000(Kind):
@@ -52,6 +56,82 @@ class Jpeg2000(Kind):
         coder = _BySize if "tile_size" in options and rng.random() < 0.5 else _ByError
         path = coder(image, options, layers)
         return Draw(path, self.strongest, lambda strength: {"rate": path.rate(strength)}, _first_try)
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        if not mask.any():
+            return Fit({})
+        # Outside the pixels to compare, the image may be mirrored; the coder shall not see that.
+        rows, cols = (slice(int(at[0]), int(at[-1]) + 1) for at in (np.flatnonzero(mask.any(axis=i)) for i in (1, 0)))
+        image, inside = quantise(before[rows, cols]), mask[rows, cols]
+        wanted = float(np.mean((after - before)[mask] ** 2))
+        if min(image.shape) < 16 or wanted <= 0:
+            return Fit({})  # too small to be coded, or not changed
+        best = _Codings(image, after[rows, cols], inside).nearest(wanted)
+
+        def apply(whole: np.ndarray) -> np.ndarray:
+            coded = whole.astype(np.float32, copy=True)
+            coded[rows, cols] = _ByError(quantise(whole[rows, cols]), best.options)(best.strength)
+            return coded
+
+        return Fit({"rate": best.rate}, apply)
+
+
+class _Coding(NamedTuple):
+    """How an image was coded, and the mean squared error that is left to the copy."""
+
+    strength: float
+    rate: float
+    options: dict[str, Any]
+    error: float
+
+
+class _Codings:
+    """The search for the coding of an image that comes nearest to a copy."""
+
+    def __init__(self, image: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
+        self.image = image
+        self.after = after
+        self.mask = mask
+
+    def code(self, strength: float, options: dict[str, Any]) -> tuple[_Coding, float]:
+        """Code once; also return the mean squared error of the coding itself."""
+        coder = _ByError(self.image, options)
+        copy = coder(strength).astype(np.float32)
+        rest, own = ((copy - other)[self.mask] for other in (self.after, self.image))
+        coding = _Coding(strength, coder.rate(strength), options, float(rest @ rest) / rest.size)
+        return coding, float(own @ own) / own.size
+
+    def nearest(self, wanted: float) -> _Coding:
+        """Match the error of the copy with both wavelets; where that leaves much, look for other settings."""
+        best = min((self.matched(wanted, {"irreversible": bool(i)}) for i in (1, 0)), key=_left)
+        if best.error <= _UNUSUAL * wanted:
+            return best
+        for factor in (0.75, 0.55, 0.4):  # the error of the copy may have other causes as well
+            weaker, _ = self.code(factor * best.strength, best.options)
+            if weaker.error > best.error:
+                break
+            best = weaker
+        changes: list[dict[str, Any]] = [{"num_resolutions": 3}]
+        changes += [{"tile_size": (size, size)} for size in (64, 128, 256) if size <= max(self.image.shape) / 2]
+        other = min((self.code(best.strength, {**best.options, **change})[0] for change in changes), key=_left)
+        return min(best, self.matched(wanted, other.options), key=_left) if other.error < best.error else best
+
+    def matched(self, wanted: float, options: dict[str, Any]) -> _Coding:
+        """The coding whose own error comes nearest to the wanted one."""
+        strength, nearest = _first_try(wanted), np.inf
+        for _ in range(_ESTIMATE_TRIES):
+            coding, error = self.code(strength, options)
+            miss = abs(np.log((error + 0.01) / (wanted + 0.01)))
+            if miss < nearest:
+                best, nearest = coding, miss
+            if miss < 0.03:
+                break
+            strength = float(np.clip(strength * np.sqrt((wanted + 0.01) / (error + 0.01)), 0.1, _STRONGEST))
+        return best
+
+
+def _left(coding: _Coding) -> float:
+    return coding.error
 
 
 def _first_try(wanted: float) -> float:
@@ -177,7 +257,7 @@ def _draw_options(shape: tuple[int, ...], rng: np.random.Generator) -> dict[str,
     block = int(rng.choice([16, 32, 64, 64, 64]))
     options["codeblock_size"] = (block, block) if rng.random() < 0.8 else (block // 2, block)
     if rng.random() < 0.25 and side >= 64:
-        tile = int(rng.choice([size for size in (32, 64, 128, 256) if size <= side]))
+        tile = int(rng.choice([size for size in (64, 128, 256) if size <= side]))
         options["tile_size"] = (tile, tile)
         side = tile
     most = min(6, int(np.log2(side)) + 1)

@@ -62,6 +62,12 @@ LIMITS = {
     "blur": Limit("{} px at most", lambda at: at["sigma"]),
     "impulse_noise": Limit("{} % of the pixels at most", lambda at: 100 * at["share"], highest=100.0),
     "jpeg": Limit("quality {} or better", lambda at: at["quality"], at_least=True, highest=100.0),
+    "jpeg2000": Limit("{} bits per pixel or more", lambda at: at["rate"], at_least=True, highest=8.0),
+    "speckle_noise": Limit("a deviation of {} grey levels at most at mid-grey", lambda at: at["sigma"]),
+    "pixelation": Limit("cells of {} px at most", lambda at: at["cell"]),
+    "quantization": Limit("{} levels or more", lambda at: at["levels"], at_least=True, highest=256.0),
+    "sharpening": Limit("an amount of {} at most", lambda at: at["amount"]),
+    "content": Limit("{} % of the pixels at most", lambda at: 100 * at["coverage"], highest=100.0),
 }
 """Limit of each kind that has one.
 

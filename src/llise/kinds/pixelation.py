@@ -8,6 +8,8 @@ import numpy as np
 from PIL import Image
 
 from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
+from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid, nearest_mosaic
+from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
 
 LONGEST = 1.5
@@ -68,58 +70,15 @@ class Pixelation(Kind):
                 return image.copy()
             height, width = sides(strength)
             grid = [cell_of(n, side, at) for n, side, at in zip(image.shape, (height, width), start)]
-            return (_means, _samples, _medians)[value](image, *grid)
+            return (cell_means, cell_samples, cell_medians)[value](image, *grid)
 
         return Draw(path, end, parameters)
 
-
-def cell_of(length: int, side: float, start: float = 0.0) -> np.ndarray:
-    """Return the number of the cell to which each pixel along one axis belongs.
-
-    Parameters
-    ----------
-    length : int
-        Number of pixels.
-    side : float
-        Side of a cell in pixels, 1 or more.
-    start : float
-        Share of a cell that the first one lacks, 0 or more and less than 1.
-
-    Returns
-    -------
-    ndarray of int, shape (length,)
-        Numbers from 0 up, without gaps.
-
-    Examples
-    --------
-    >>> from llise.kinds.pixelation import cell_of
-    >>> cell_of(6, 2.5).tolist()
-    [0, 0, 1, 1, 1, 2]
-    """
-    cells = np.floor((np.arange(length) + 0.5) / side + start).astype(int)
-    return np.cumsum(np.diff(cells, prepend=cells[0]) > 0)
-
-
-def _means(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Mean of each cell, at all of its pixels."""
-    first_row, first_col = (np.flatnonzero(np.diff(cells, prepend=-1)) for cells in (rows, cols))
-    sums = np.add.reduceat(np.add.reduceat(image.astype(np.float32), first_row, axis=0), first_col, axis=1)
-    return (sums / np.outer(np.bincount(rows), np.bincount(cols)).astype(np.float32))[np.ix_(rows, cols)]
-
-
-def _samples(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Pixel at the centre of each cell, at all of its pixels."""
-    centres = [np.searchsorted(c, np.arange(c[-1] + 1)) + (np.bincount(c) - 1) // 2 for c in (rows, cols)]
-    return image[np.ix_(*centres)][np.ix_(rows, cols)]
-
-
-def _medians(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Median of each cell, at all of its pixels; the lower one of the two in the middle."""
-    cells = (rows[:, None] * (cols[-1] + 1) + cols).ravel()
-    order = np.lexsort((image.ravel(), cells))
-    count = np.bincount(cells)
-    middle = image.ravel()[order[np.cumsum(count) - count + (count - 1) // 2]]
-    return middle[cells].reshape(image.shape)
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        down, across = find_grid(after, mask), find_grid(after.T, mask.T)
+        if down is None or across is None:
+            return Fit({})  # no cells are to be seen
+        return Fit({"cell": float(np.sqrt(down[0] * across[0]))}, nearest_mosaic(before, after, mask, (down, across)))
 
 
 class _MeanCells(CoderPath):
@@ -131,7 +90,7 @@ class _MeanCells(CoderPath):
 
     def __call__(self, strength: float) -> np.ndarray:
         grid = [cell_of(n, 1 + strength, at) for n, at in zip(self.image.shape, self.start)]
-        return quantise(_means(self.image, *grid))
+        return quantise(cell_means(self.image, *grid))
 
     def alternatives(self, wanted: float) -> list[Path]:
         """Return mosaics that begin elsewhere."""

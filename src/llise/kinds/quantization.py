@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.fitting import Fit
 
 _ROUNDS = 12
 """Most rounds in which adaptive levels are moved to the means of their pixels."""
@@ -60,6 +61,145 @@ class Quantization(Kind):
             max(high - low - 1, 1.0),
             lambda strength: {"levels": levels(strength)},
         )
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        index = np.clip(np.rint(before[mask]), 0, 255).astype(int)
+        if index.size == 0:
+            return Fit({})
+        greys, values = index, after[mask].astype(np.float64)
+        count = np.bincount(greys, minlength=256).astype(float)
+        mean = np.bincount(greys, values, 256) / np.maximum(count, 1)
+        spread = max(float(np.sum(values**2) - np.sum(count * mean**2)), 0.0) / values.size
+        table, levels, error = _nearest_even_table(mean, count)
+        own = _steps_of(greys, values)
+        own_error = float(np.sum(count * (own - mean) ** 2)) / values.size
+        if error > 0.1 + 2 * own_error + 0.02 * spread:
+            table, levels = own, float(len(np.unique(own[count > 0])))
+        return _table_fit(table, levels)
+
+
+def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> tuple[Fit, float, float]:
+    """Find even levels that a straight line of the grey levels came after.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (h, w)
+        Images before the levels and after the line.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to compare.
+
+    Returns
+    -------
+    fit : Fit
+        Rounding to the levels.
+    gain, offset : float
+        The line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.quantization import even_levels_fit
+    >>> image = np.arange(256.0).reshape(16, 16)
+    >>> fit, gain, offset = even_levels_fit(image, 0.5 * np.rint(image / 51) * 51 + 20, image >= 0)
+    >>> fit.parameters, round(gain, 2), round(offset)
+    ({'levels': 6.0}, 0.5, 20)
+    """
+    greys = np.clip(np.rint(before[mask]), 0, 255).astype(int)
+    count = np.bincount(greys, minlength=256).astype(float)
+    mean = np.bincount(greys, after[mask], 256) / np.maximum(count, 1)
+    weight = count * ((mean > 0.5) & (mean < 254.5))
+    weight = weight if weight.sum() > 0.2 * count.sum() else count
+    weight = weight / max(float(weight.sum()), 1.0)
+    best = (np.inf, 256.0, np.arange(256.0), 1.0, 0.0)
+    for rule in _RULES:
+        for number in _COUNTS:
+            table = np.rint(_evenly(number, rule, 0.0, 255.0))
+            centre, target = float(weight @ table), float(weight @ mean)
+            power = float(weight @ (table - centre) ** 2)
+            gain = float(weight @ ((table - centre) * (mean - target))) / power if power > 1e-6 else 1.0
+            error = float(weight @ (mean - target - gain * (table - centre)) ** 2)
+            if error < best[0] - 1e-9:
+                best = error, float(number), table, gain, target - gain * centre
+    _, levels, table, gain, offset = best
+    return _table_fit(table, levels), gain, offset
+
+
+def levels_fit(after: np.ndarray, mask: np.ndarray) -> Fit | None:
+    """Find the levels of an image from the greys that it has, where rounding to them came last.
+
+    Parameters
+    ----------
+    after : ndarray, shape (h, w)
+        The image.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+
+    Returns
+    -------
+    Fit or None
+        Rounding to these levels; None where the image has too many greys for that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.quantization import levels_fit
+    >>> image = np.array([[0.0, 51, 51, 102, 204, 255]])
+    >>> levels_fit(image, image >= 0).parameters
+    {'levels': 6.0}
+    """
+    count = np.bincount(np.clip(np.rint(after[mask]), 0, 255).astype(int), minlength=256)
+    present = np.flatnonzero(count)
+    if not 2 <= present.size <= _MOST_LEVELS or present.size > 0.6 * (present[-1] - present[0] + 1):
+        return None
+    ranges = [(0.0, 255.0), (float(present[0]), float(present[-1]))]
+    for low, high in ranges:
+        for number in range(present.size, _MOST_LEVELS + 1):
+            for rule in _RULES:
+                table = np.rint(_evenly(number, rule, low, high))
+                if np.isin(present, table).all():
+                    return _table_fit(table, float(number))
+    borders = (present[1:] + present[:-1]) / 2
+    return _table_fit(present[np.searchsorted(borders, np.arange(256))], float(present.size))
+
+
+def _table_fit(table: np.ndarray, levels: float) -> Fit:
+    values = table.astype(np.float32)
+    return Fit({"levels": levels}, lambda image: values[np.clip(np.rint(image), 0, 255).astype(int)])
+
+
+_MOST_LEVELS = 96
+_RULES = "nearest", "floor", "middle", "stretched"
+_COUNTS = (*range(2, 65), *range(66, 130, 2), 144, 160, 192, 256)
+
+
+def _nearest_even_table(mean: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Of all tables of even levels, the one nearest to the mean grey after each grey; its levels and its error."""
+    known = np.flatnonzero(count)
+    ranges = [(0.0, 255.0)]
+    if known[0] > 0 or known[-1] < 255:
+        ranges.append((float(known[0]), float(max(known[-1], known[0] + 1))))
+
+    def error_of(levels: float, rule: str, low: float, high: float) -> float:
+        return float(np.sum(count * (np.rint(_evenly(levels, rule, low, high)) - mean) ** 2))
+
+    ways = [(number, rule, low, high) for low, high in ranges for rule in _RULES for number in _COUNTS]
+    number, rule, low, high = min(ways, key=lambda way: error_of(*way))
+    error = error_of(number, rule, low, high)
+    if error > 0.02 * count.sum():  # some programs take steps that leave a fraction of a level
+        near = np.linspace(max(number - 1, 2), number + 1, 81).tolist()
+        finer = min(near, key=lambda levels: error_of(levels, rule, low, high))
+        if error_of(finer, rule, low, high) < 0.5 * error:
+            number, error = finer, error_of(finer, rule, low, high)
+    return np.rint(_evenly(number, rule, low, high)).astype(np.float32), float(number), error / count.sum()
+
+
+def _steps_of(greys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Table of 256 greys: the most frequent grey after each grey; where there is none, that of the nearest one."""
+    pairs = np.bincount(greys * 256 + np.clip(np.rint(values), 0, 255).astype(int), minlength=65536)
+    table = pairs.reshape(256, 256).argmax(axis=1).astype(np.float32)
+    known = np.flatnonzero(np.bincount(greys, minlength=256))
+    nearest = np.abs(np.arange(256)[:, None] - known).argmin(axis=1)
+    return table[known][nearest]
 
 
 def _evenly(levels: float, rule: str, low: float, high: float) -> np.ndarray:

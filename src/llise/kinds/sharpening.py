@@ -10,6 +10,7 @@ import scipy
 from PIL import Image, ImageFilter
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.fitting import Fit
 
 _CROSS = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], np.float32) / 4
 _RING = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32) / 8
@@ -50,6 +51,87 @@ class Sharpening(Kind):
         ways = _gaussian, _pillow_unsharp, _small_kernel, _pillow_sharpen, _frequencies, _median
         way = ways[rng.choice(len(ways), p=[0.42, 0.18, 0.2, 0.04, 0.1, 0.06])]
         return way(image, rng)
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        return _Unsharp(before, after, mask).run() if mask.any() else Fit({})
+
+
+_RADII = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6)
+"""Radii of unsharp masks from which the estimate starts; a sum of some follows other filters."""
+
+
+class _Unsharp:
+    """The unsharp mask that comes nearest in the sense of least squares, where 8 bits do not clip it."""
+
+    def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
+        self.shape = before.shape
+        self.pixels = np.flatnonzero(mask & (after > 0.5) & (after < 254.5))
+        if self.pixels.size < 0.05 * np.count_nonzero(mask):
+            self.pixels = np.flatnonzero(mask)
+        self.base = before.ravel()[self.pixels].astype(np.float32)
+        self.change = after.ravel()[self.pixels].astype(np.float32) - self.base
+        self.spectrum = scipy.fft.rfft2(before.astype(np.float32))
+        y, x = scipy.fft.fftfreq(self.shape[0])[:, None], scipy.fft.rfftfreq(self.shape[1])
+        self.square = (-2 * np.pi**2 * (y * y + x * x)).astype(np.float32)
+        self.used = np.ones(self.pixels.size, bool)
+
+    def run(self) -> Fit:
+        details = {radius: self.detail(radius) for radius in _RADII}
+        for _ in range(2):  # without the pixels that would be clipped, although they were not
+            radius = min(_RADII, key=lambda r: self.fit(details[r])[1])
+            expected = self.base + self.fit(details[radius])[0] * details[radius]
+            inside = (expected > 0) & (expected < 255)
+            self.used = inside if np.count_nonzero(inside) > 0.2 * inside.size else self.used
+        radius = self.refine(radius)
+        amount, error = self.fit(self.detail(radius))
+        response = amount * self.highs(radius)
+        mixed, mixed_error = self.mixture(details)
+        if mixed_error < 0.8 * error:
+            response = mixed
+        return Fit({"amount": max(amount, 0.0), "radius": radius}, lambda image: self.apply(image, response))
+
+    def highs(self, radius: float) -> np.ndarray:
+        """What a Gaussian low-pass filter removes, by frequency."""
+        return 1 - np.exp(np.float32(radius * radius) * self.square)
+
+    def detail(self, radius: float) -> np.ndarray:
+        return scipy.fft.irfft2(self.spectrum * self.highs(radius), s=self.shape).ravel()[self.pixels]
+
+    def fit(self, detail: np.ndarray) -> tuple[float, float]:
+        """Amount and mean squared error that is left."""
+        x, y = detail[self.used], self.change[self.used]
+        power = float(x @ x)
+        amount = float(x @ y) / power if power > 1e-3 * x.size else 0.0
+        rest = y - np.float32(amount) * x
+        return amount, float(rest @ rest) / max(rest.size, 1)
+
+    def refine(self, start: float) -> float:
+        """Radius of the least error near a start, by parabolas through the errors at three radii."""
+        step, at = 0.17, float(np.log(start))
+        for _ in range(2):
+            low, middle, high = (self.fit(self.detail(float(np.exp(at + d))))[1] for d in (-step, 0.0, step))
+            bend = low + high - 2 * middle
+            if bend <= 0:
+                break
+            at += float(np.clip(0.5 * step * (low - high) / bend, -1.5 * step, 1.5 * step))
+            step /= 3
+        return float(np.exp(np.clip(at, np.log(0.2), np.log(20.0))))
+
+    def mixture(self, details: dict[float, np.ndarray]) -> tuple[np.ndarray, float]:
+        """Response and error of the best sum of unsharp masks."""
+        chosen = _RADII[::2]
+        columns = np.stack([details[radius][self.used] for radius in chosen], axis=1)
+        gram = (columns.T @ columns).astype(np.float64)
+        gram[np.diag_indices(len(gram))] += 1e-4 * np.trace(gram) / len(gram) + 1e-6
+        weights = np.linalg.solve(gram, (columns.T @ self.change[self.used]).astype(np.float64)).astype(np.float32)
+        rest = self.change[self.used] - columns @ weights
+        response = sum(weight * self.highs(radius) for weight, radius in zip(weights, chosen))
+        return np.asarray(response), float(rest @ rest) / max(rest.size, 1)
+
+    @staticmethod
+    def apply(image: np.ndarray, response: np.ndarray) -> np.ndarray:
+        detail = scipy.fft.irfft2(scipy.fft.rfft2(image.astype(np.float32)) * response, s=image.shape)
+        return np.clip(image + detail, 0, 255).astype(np.float32)
 
 
 def low_pass(image: np.ndarray, radius: float) -> np.ndarray:

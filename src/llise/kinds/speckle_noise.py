@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.fitting import ROUNDING, Fit, robust_scale
 
 MID_GREY = 128.0
 """Grey level at which the standard deviation of the noise is stated."""
@@ -56,6 +57,212 @@ class SpeckleNoise(Kind):
             exponent = float(rng.choice([0.5, 0.75, 1.0])) if way == 5 else 1.0
             path = _scaled(image, rng.standard_normal(image.shape, dtype=np.float32), exponent)
         return Draw(path, 128.0, lambda strength: {"sigma": strength, "exponent": exponent})
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+        return fit_speckle(after - before, before, mask)[0]
+
+
+EXPONENTS = np.arange(0, 33) / 20
+"""Powers of the grey level that an estimate tries."""
+
+_FLOOR = 0.35
+"""Added to powers before they are compared, so that rounding on the way does not matter where the image is black."""
+
+
+def fit_speckle(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[Fit, float]:
+    """Find the noise that follows the signal with the greatest likelihood.
+
+    Parameters
+    ----------
+    error, expected, mask
+        As for :func:`noise_by_grey`.
+
+    Returns
+    -------
+    fit : Fit
+        The noise.
+    likelihood : float
+        Logarithm of its likelihood, times minus two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.speckle_noise import fit_speckle
+    >>> grey = np.repeat(np.arange(40.0, 200.0), 400).reshape(160, 400)
+    >>> error = 0.1 * grey * np.random.default_rng(0).standard_normal(grey.shape)
+    >>> fit, _ = fit_speckle(error, grey, grey > 0)
+    >>> {name: round(value, 1) for name, value in fit.parameters.items()}
+    {'sigma': 12.8, 'exponent': 1.0}
+    """
+    measured = noise_by_grey(error, expected, mask)
+    fits = [(*_fit_power(*measured, exponent), exponent) for exponent in EXPONENTS.tolist()]
+    likelihood, power, exponent = min(fits)
+    return speckle_fit(float(np.sqrt(power)), exponent), likelihood
+
+
+def fit_two_noises(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[float, Fit]:
+    """Find noise of one strength everywhere and noise that follows the signal, where there are both.
+
+    Parameters
+    ----------
+    error, expected, mask
+        As for :func:`noise_by_grey`.
+
+    Returns
+    -------
+    sigma : float
+        Standard deviation of the noise that is the same everywhere.
+    fit : Fit
+        The noise that follows the signal: multiplicative or Poisson noise, whichever is likelier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.speckle_noise import fit_two_noises
+    >>> grey, rng = np.repeat(np.arange(0.0, 200.0), 400).reshape(200, 400), np.random.default_rng(0)
+    >>> error = 0.1 * grey * rng.standard_normal(grey.shape) + 6 * rng.standard_normal(grey.shape)
+    >>> sigma, fit = fit_two_noises(error, grey, grey >= 0)
+    >>> round(sigma), round(fit.parameters["sigma"]), fit.parameters["exponent"]
+    (6, 13, 1.0)
+    """
+    greys, powers, counts = noise_by_grey(error, expected, mask)
+    fits = []
+    for exponent in (0.5, 1.0):
+        columns = np.stack([np.ones_like(greys), (np.maximum(greys, 0.5) / MID_GREY) ** (2 * exponent)], axis=1)
+        variance = np.maximum(powers, 0.1)
+        for _ in range(4):
+            weight = np.sqrt(counts) / variance
+            parts = _not_negative(columns * weight[:, None], (powers - ROUNDING) * weight)
+            variance = columns @ parts + _FLOOR
+        likelihood = float(np.sum(counts * (np.log(variance) + (powers - ROUNDING + _FLOOR) / variance)))
+        fits.append((likelihood, exponent, *np.sqrt(parts).tolist()))
+    _, exponent, even, growing = min(fits)
+    return even, speckle_fit(growing, exponent)
+
+
+def _not_negative(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Least squares of two columns with factors that are 0 or more."""
+    parts = np.linalg.lstsq(columns, target, rcond=None)[0]
+    if parts.min() >= 0:
+        return parts
+    single = np.maximum(columns.T @ target, 0) / np.maximum((columns**2).sum(axis=0), 1e-12)
+    left = [float(np.sum((target - columns[:, i] * single[i]) ** 2)) for i in (0, 1)]
+    return np.where(np.arange(2) == int(np.argmin(left)), single, 0.0)
+
+
+def speckle_fit(sigma: float, exponent: float) -> Fit:
+    """Return noise that follows the signal as the result of an estimate.
+
+    Parameters
+    ----------
+    sigma, exponent : float
+        Standard deviation at mid-grey, and the power of the grey level with which it grows.
+
+    Returns
+    -------
+    Fit
+        Its ``draw`` adds the noise; its ``apply`` leaves the image as it is.
+
+    Examples
+    --------
+    >>> from llise.kinds.speckle_noise import speckle_fit
+    >>> speckle_fit(12.0, 1.0).parameters
+    {'sigma': 12.0, 'exponent': 1.0}
+    """
+
+    def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noise = rng.standard_normal(image.shape, dtype=np.float32)
+        return np.clip(np.rint(_scaled(np.clip(image, 0, 255), noise, exponent)(sigma)), 0, 255)
+
+    return Fit({"sigma": sigma, "exponent": exponent}, draw=draw)
+
+
+def noise_by_grey(
+    error: np.ndarray, expected: np.ndarray, mask: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Measure the power of noise at each of up to 32 grey levels, from the side that 8 bits do not clip.
+
+    Parameters
+    ----------
+    error : ndarray, shape (h, w)
+        Copy less `expected`.
+    expected : ndarray, shape (h, w)
+        Grey levels to which the noise was added.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+
+    Returns
+    -------
+    greys, powers, counts : ndarray
+        Mean grey level, mean square of the noise with its rounding, number of pixels; levels with few pixels are
+        left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.speckle_noise import noise_by_grey
+    >>> grey = np.full((50, 50), 100.0)
+    >>> error = np.random.default_rng(0).normal(0, 5, grey.shape)
+    >>> greys, powers, counts = noise_by_grey(error, grey, grey > 0)
+    >>> float(greys[0]), round(float(powers[0])), int(counts[0])
+    (100.0, 25, 2500)
+    """
+    r, m = error[mask].astype(np.float64), expected[mask].astype(np.float64)
+    if m.size == 0:
+        return np.array([MID_GREY]), np.array([ROUNDING]), np.ones(1)
+    index = np.clip(m / 8, 0, 31).astype(int)
+    count = np.bincount(index, minlength=32).astype(float)
+    known = np.maximum(count, 1)
+    grey = np.bincount(index, m, 32) / known
+    both = np.bincount(index, r * r, 32) / known
+    below = 2 * np.bincount(index, np.where(r < 0, r * r, 0), 32) / known
+    above = 2 * np.bincount(index, np.where(r > 0, r * r, 0), 32) / known
+    reach = 3 * np.sqrt(np.maximum(np.maximum(below, above), 0.1))
+    clipped_above, clipped_below = grey + reach > 255, grey - reach < 0
+    power = np.where(clipped_above & ~clipped_below, below, np.where(clipped_below & ~clipped_above, above, both))
+    used = count >= max(16, 0.002 * m.size)
+    if not used.any():
+        used = count == count.max()
+    return grey[used], power[used], count[used]
+
+
+def far_from_noise(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Find pixels that differ by more than five deviations of the noise at their grey level.
+
+    Parameters
+    ----------
+    error, expected, mask
+        As for :func:`noise_by_grey`.
+
+    Returns
+    -------
+    ndarray of bool, shape (h, w)
+        The outliers inside the mask.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.speckle_noise import far_from_noise
+    >>> grey = np.full((50, 50), 100.0)
+    >>> error = np.random.default_rng(0).normal(0, 5, grey.shape)
+    >>> error[7, 7] = 100
+    >>> np.argwhere(far_from_noise(error, grey, grey > 0)).tolist()
+    [[7, 7]]
+    """
+    index = np.clip(expected / 16, 0, 15).astype(int)
+    scales = np.array([robust_scale(error[mask & (index == grey)]) for grey in range(16)])
+    return mask & (np.abs(error) > 5 * scales[index] + 2)
+
+
+def _fit_power(greys: np.ndarray, powers: np.ndarray, counts: np.ndarray, exponent: float) -> tuple[float, float]:
+    """Negative log-likelihood and power at mid-grey of noise that grows with a power of the grey level."""
+    shape = np.maximum(greys, 0.5) ** (2 * exponent) / MID_GREY ** (2 * exponent)
+    power = float(np.sum(counts * powers) / np.sum(counts))
+    for _ in range(6):  # weighted least squares: the deviation of a measured power is in proportion to the power
+        weight = counts / (power * shape + _FLOOR) ** 2
+        power = max(float(np.sum(weight * shape * (powers - ROUNDING)) / np.sum(weight * shape * shape)), 1e-4)
+    expected, measured = power * shape + _FLOOR, powers - ROUNDING + _FLOOR
+    return float(np.sum(counts * (np.log(expected) + measured / expected))), power
 
 
 def _scaled(image: np.ndarray, noise: np.ndarray, exponent: float) -> Path:

@@ -1,0 +1,303 @@
+"""Mosaics: which cell a pixel belongs to, grey levels of cells, and the cells that a copy was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import scipy
+
+LARGEST = 0.25
+"""Largest cell that an estimate finds, as a share of the side of the image."""
+
+_WINDOW = 160
+"""Side of the part of an image on which mosaics are compared."""
+
+_PEAKS = 24
+_HIGHEST = 0.7
+"""Number of peaks of a spectrum that are tried as frequencies of cells, and the highest frequency."""
+
+LEAST_SCORE = 0.25
+"""Least share of the steps between pixels, beyond chance, that must lie between cells."""
+
+
+def cell_of(length: int, side: float, start: float = 0.0) -> np.ndarray:
+    """Return the number of the cell to which each pixel along one axis belongs.
+
+    Parameters
+    ----------
+    length : int
+        Number of pixels.
+    side : float
+        Side of a cell in pixels, 1 or more.
+    start : float
+        Share of a cell that the first one lacks, 0 or more and less than 1.
+
+    Returns
+    -------
+    ndarray of int, shape (length,)
+        Numbers from 0 up, without gaps.
+
+    Examples
+    --------
+    >>> from llise.kinds.cells import cell_of
+    >>> cell_of(6, 2.5).tolist()
+    [0, 0, 1, 1, 1, 2]
+    """
+    cells = np.floor((np.arange(length) + 0.5) / side + start).astype(int)
+    return np.cumsum(np.diff(cells, prepend=cells[0]) > 0)
+
+
+def cell_means(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Replace each pixel by the mean of its cell.
+
+    Parameters
+    ----------
+    image : ndarray, shape (h, w)
+        Grey image.
+    rows, cols : ndarray of int
+        Cell of each row and of each column, see :func:`cell_of`.
+
+    Returns
+    -------
+    ndarray of float32, shape (h, w)
+        The mosaic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.cells import cell_means
+    >>> cell_means(np.array([[0, 10, 20, 30]]), np.array([0]), np.array([0, 0, 1, 1]))
+    array([[ 5.,  5., 25., 25.]], dtype=float32)
+    """
+    first_row, first_col = (np.flatnonzero(np.diff(cells, prepend=-1)) for cells in (rows, cols))
+    sums = np.add.reduceat(np.add.reduceat(image.astype(np.float32), first_row, axis=0), first_col, axis=1)
+    return (sums / np.outer(np.bincount(rows), np.bincount(cols)).astype(np.float32))[np.ix_(rows, cols)]
+
+
+def cell_samples(
+    image: np.ndarray, rows: np.ndarray, cols: np.ndarray, at: tuple[float, float] = (0.5, 0.5)
+) -> np.ndarray:
+    """Replace each pixel by one pixel of its cell.
+
+    Parameters
+    ----------
+    image, rows, cols
+        As for :func:`cell_means`.
+    at : tuple of float
+        Where in the cell, as shares of its height and width, 0 or more and less than 1.
+
+    Returns
+    -------
+    ndarray, shape (h, w)
+        The mosaic, of the image's dtype.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.cells import cell_samples
+    >>> cell_samples(np.array([[0, 10, 20, 30]]), np.array([0]), np.array([0, 0, 1, 1]), (0.0, 0.0))
+    array([[ 0,  0, 20, 20]])
+    """
+    chosen = []
+    for cells, share in zip((rows, cols), at):
+        count = np.bincount(cells)
+        chosen.append(np.cumsum(count) - count + np.minimum((share * count).astype(int), count - 1))
+    return image[np.ix_(*chosen)][np.ix_(rows, cols)]
+
+
+def cell_medians(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Replace each pixel by the median of its cell, the lower one of the two in the middle.
+
+    Parameters
+    ----------
+    image, rows, cols
+        As for :func:`cell_means`.
+
+    Returns
+    -------
+    ndarray, shape (h, w)
+        The mosaic, of the image's dtype.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.cells import cell_medians
+    >>> cell_medians(np.array([[0, 10, 90, 30]]), np.array([0]), np.array([0, 0, 0, 1]))
+    array([[10, 10, 10, 30]])
+    """
+    cells = (rows[:, None] * (cols[-1] + 1) + cols).ravel()
+    order = np.lexsort((image.ravel(), cells))
+    count = np.bincount(cells)
+    middle = image.ravel()[order[np.cumsum(count) - count + (count - 1) // 2]]
+    return middle[cells].reshape(image.shape)
+
+
+def _triangles(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Mean with weights that fall from the centre of a cell to the centres of the next, as a linear filter has them."""
+    mosaic = image.astype(np.float32)
+    for cells in (rows, cols):
+        count = np.bincount(cells)
+        centre = np.cumsum(count) - (count + 1) / 2
+        side = (len(cells) - 1) / max(len(count) - 1, 1)
+        weight = np.maximum(1 - np.abs(np.arange(len(cells)) - centre[:, None]) / max(side, 1.0), 0).astype(np.float32)
+        mosaic = ((weight / weight.sum(axis=1, keepdims=True)) @ mosaic)[cells].T
+    return mosaic
+
+
+def nearest_mosaic(
+    before: np.ndarray,
+    after: np.ndarray,
+    mask: np.ndarray,
+    grids: tuple[tuple[float, float], tuple[float, float]],
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the mosaic with given cells that comes nearest to a copy: of means, medians, single pixels or others.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (h, w)
+        Reference and copy.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to compare.
+    grids : tuple of (side, start)
+        Cells along the rows and along the columns, see :func:`cell_of`.
+
+    Returns
+    -------
+    callable
+        Makes the mosaic of an image of the same shape, as float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.cells import nearest_mosaic
+    >>> image = np.array([[0.0, 10, 90, 30]])
+    >>> mosaic = nearest_mosaic(image, np.array([[10.0, 10, 30, 30]]), image >= 0, ((1.0, 0.0), (2.0, 0.0)))
+    >>> mosaic(image)
+    array([[10., 10., 30., 30.]], dtype=float32)
+    """
+    rows, cols = (cell_of(length, *grid) for length, grid in zip(before.shape, grids))
+    # A part of the image, cut between cells, is enough to tell which it is.
+    window = _middle(rows, np.any(mask, axis=1)), _middle(cols, np.any(mask, axis=0))
+    part = rows[window[0]] - rows[window[0]][0], cols[window[1]] - cols[window[1]][0]
+    target, inside = after[window], mask[window]
+
+    def error(mosaic: np.ndarray) -> float:
+        rest = (mosaic - target)[inside]
+        return float(rest @ rest)
+
+    centres = np.ix_(*(_centres(length, *grid) for length, grid in zip(before.shape, grids)))
+    shares = [0.0, 0.25, 0.5, 0.75, 0.99]
+    samples = [partial(cell_samples, at=(y, x)) for y in shares for x in shares]
+    makers: list[Callable[..., np.ndarray]] = [cell_means, _triangles, cell_medians, *samples]
+    errors = [error(make(before[window], *part)) for make in makers]
+    if error(before[centres][window]) <= min(errors):
+        return lambda image: image[centres].astype(np.float32)
+    best = makers[int(np.argmin(errors))]
+    return lambda image: best(image, rows, cols).astype(np.float32)
+
+
+def _centres(length: int, side: float, start: float) -> np.ndarray:
+    """For each pixel along one axis, the pixel at the centre of its cell."""
+    cells = np.floor((np.arange(length) + 0.5) / side + start)
+    return np.clip(np.floor((cells + 0.5 - start) * side), 0, length - 1).astype(int)
+
+
+def _middle(cells: np.ndarray, inside: np.ndarray) -> slice:
+    """Pixels along one axis, about :data:`_WINDOW` of them or four cells in the middle of those inside."""
+    used = np.flatnonzero(inside)
+    centre = (used[0] + used[-1]) // 2 if used.size else len(cells) // 2
+    half = max(_WINDOW, 4 * int(np.bincount(cells).max())) // 2
+    first, last = max(centre - half, 0), min(centre + half, len(cells) - 1)
+    return slice(int(np.searchsorted(cells, cells[first])), int(np.searchsorted(cells, cells[last], side="right")))
+
+
+def find_grid(image: np.ndarray, mask: np.ndarray) -> tuple[float, float] | None:
+    """Find the height of the cells of a mosaic, and where they begin, from the steps between rows.
+
+    Inside of cells there are no steps, or only small ones where something came after the mosaic. Each height and start
+    is rated by the share of all steps that lie between cells, less the share of all places that lie there.
+
+    Parameters
+    ----------
+    image : ndarray, shape (h, w)
+        The mosaic.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+
+    Returns
+    -------
+    side, start : float, or None
+        Height of a cell, and the share of it that the first one lacks, as for :func:`cell_of`; None if there is no
+        grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.cells import cell_of, find_grid
+    >>> image = np.random.default_rng(0).uniform(0, 255, (40, 8))[cell_of(64, 3.2)]
+    >>> side, start = find_grid(image, np.ones((64, 8), bool))
+    >>> round(side, 1), round(start, 1)
+    (3.2, 0.0)
+    """
+    inside = mask[1:] & mask[:-1]
+    count = np.count_nonzero(inside, axis=1)
+    places = np.flatnonzero(count > 0)
+    if places.size < 8:
+        return None
+    steps = np.where(inside, np.abs(np.diff(image, axis=0)), 0).sum(axis=1)[places] / count[places]
+    steps = np.maximum(steps - np.quantile(steps, 0.25), 0)  # noise after the mosaic makes steps everywhere
+    total = float(steps.sum())
+    if total <= 0:
+        return None
+    steps, middle = steps / total, places + 1.5  # the pixel after a step is a whole number and a half from the border
+    largest = max(LARGEST * places.size, 4.0)
+    whole_score, whole_start, side = max(
+        (*_score(steps, middle, 1 / side), side) for side in range(2, int(min(largest, 64)) + 1)
+    )
+    if whole_score > 0.97 * (1 - 1 / side):
+        return float(side), whole_start
+    frequency = _any_frequency(steps, middle, 1 / largest)
+    score, start = _score(steps, middle, frequency)
+    if max(score, whole_score) < LEAST_SCORE:
+        return None
+    return (float(side), whole_start) if whole_score >= score - 0.005 else (1 / frequency, start)
+
+
+def _any_frequency(steps: np.ndarray, middle: np.ndarray, lowest: float) -> float:
+    """Cells per pixel of the highest score, among the peaks of the spectrum of the steps and what lies near them."""
+    length = int(middle[-1] - middle[0]) + 1
+    signal = np.zeros(length)
+    signal[(middle - middle[0]).astype(int)] = steps - steps.mean()
+    n = scipy.fft.next_fast_len(8 * length)
+    spectrum = np.abs(scipy.fft.rfft(signal, n))
+    peaks = 1 + np.flatnonzero((spectrum[1:-1] >= spectrum[:-2]) & (spectrum[1:-1] > spectrum[2:]))
+    highest = peaks[np.argsort(-spectrum[peaks])][:_PEAKS] / n
+    around = np.linspace(-0.5, 0.5, 9) / n
+    trials = np.concatenate([highest, 1 - highest])[:, None] + around  # cells below two pixels show at 1 - frequency
+    trials = trials[(trials >= lowest) & (trials < _HIGHEST)]
+    if trials.size == 0:
+        return lowest
+    best = max(trials.tolist(), key=lambda trial: _score(steps, middle, trial)[0])
+    for width in (0.2 / length, 0.3 * min(1.0, best) / length):
+        near = best + np.linspace(-width, width, 41)
+        scores = np.array([_score(steps, middle, trial)[0] for trial in near.tolist()])
+        equal = near[scores >= scores.max() - 1e-3]
+        best = float(equal[len(equal) // 2])
+    return best
+
+
+def _score(steps: np.ndarray, middle: np.ndarray, frequency: float) -> tuple[float, float]:
+    """Share of the steps between cells, less the share of places there, for the best start; and this start."""
+    phase = middle * frequency % 1.0
+    order = np.argsort(phase)
+    phase, weight = phase[order], steps[order]
+    sums = np.concatenate([[0.0], np.cumsum(np.concatenate([weight, weight]))])
+    ends = np.searchsorted(np.concatenate([phase, phase + 1]), phase + frequency - 1e-9)
+    between = sums[ends] - sums[: len(phase)]
+    first = int(between.argmax())
+    last = (ends[first] - 1) % len(phase)
+    # The start may lie anywhere between the last phase that is just inside and the first one.
+    slack = (frequency - (phase[last] - phase[first]) % 1.0) / 2
+    return float(between[first]) - frequency, float((slack - phase[first]) % 1.0)

@@ -1,0 +1,149 @@
+"""Where a copy has something that is not in the reference: compact places that differ strongly from what is around."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import ndimage
+
+from llise.kinds.fitting import Fit, robust_scale
+
+STRONG = 4.0
+"""How many times the deviation of other differences a damaged pixel must differ by, at least."""
+
+DENSE = 0.4, 0.75
+"""Least share of differing pixels in the 5 x 5 pixels around one, and along a line of 9."""
+
+CONNECTED = 24
+"""Number of differing pixels that touch each other from which they count as compact."""
+
+LINE = 0.12, 5.0
+"""Least share of differing pixels in a dead row or column, and how many times that of most others it must be."""
+
+APART = 3.0
+"""How many times the difference of the pixels around it that of a damaged place must be."""
+
+KEPT = 0.8
+"""Gain between reference and copy from which a large place still shows the reference, and so is no other content."""
+
+FOLLOWS = 0.5
+"""Share of the variance of a place in the copy that may follow the reference."""
+
+_LARGE = 150
+_STRUCTURE = 9.0
+
+
+def content_fit(after: np.ndarray, damaged: np.ndarray, mask: np.ndarray) -> Fit:
+    """Return damaged places as the result of an estimate.
+
+    Parameters
+    ----------
+    after : ndarray, shape (h, w)
+        The copy.
+    damaged : ndarray of bool, shape (h, w)
+        Its damaged pixels.
+    mask : ndarray of bool, shape (h, w)
+        Pixels that were compared.
+
+    Returns
+    -------
+    Fit
+        Its ``apply`` puts the damaged pixels of the copy into an image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.content_fit import content_fit
+    >>> copy = np.array([[7.0, 99.0]])
+    >>> fit = content_fit(copy, copy > 50, copy > 0)
+    >>> fit.parameters, fit.apply(np.zeros((1, 2)))
+    ({'coverage': 0.5}, array([[ 0., 99.]]))
+    """
+    share = float(np.count_nonzero(damaged & mask)) / max(int(np.count_nonzero(mask)), 1)
+    return Fit({"coverage": share}, lambda image: np.where(damaged, after, image))
+
+
+def find_content(expected: np.ndarray, after: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Find compact places that differ strongly from what is expected, and from their surroundings.
+
+    Anything can be explained as other content. So a pixel counts only if many pixels around it, along a line through it
+    or connected with it differ too, and a place only if it differs at least three times as much as the pixels around
+    it; a large place must not show what the reference has there, either.
+
+    Parameters
+    ----------
+    expected, after : ndarray, shape (h, w)
+        What the copy would be without other content, and the copy.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to compare.
+
+    Returns
+    -------
+    ndarray of bool, shape (h, w)
+        Damaged pixels, inside the mask or outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.content_fit import find_content
+    >>> image = np.random.default_rng(0).uniform(90, 110, (32, 32))
+    >>> copy = image.copy()
+    >>> copy[8:16, 8:16] = 200
+    >>> int(find_content(image, copy, image > 0).sum())
+    64
+    """
+    difference = np.abs(after - expected).astype(np.float32)
+    around = difference[~mask] if np.count_nonzero(~mask) > 0.2 * mask.size else difference
+    scale = min(robust_scale(around[around <= np.quantile(around, 0.9)]), robust_scale(difference[mask]))
+    changed = difference > STRONG * scale + 0.5
+    if not changed.any():
+        return changed
+    share = changed.astype(np.float32)
+    lines = [ndimage.uniform_filter(share, size, mode="constant") for size in ((1, 9), (9, 1))]
+    dense = ndimage.uniform_filter(share, 5, mode="constant") >= DENSE[0]
+    joined, _ = ndimage.label(changed, np.ones((3, 3), bool))
+    large = np.bincount(joined.ravel()) >= CONNECTED
+    damaged = changed & (dense | (np.maximum(*lines) >= DENSE[1]) | large[joined] | _odd_lines(changed, mask))
+    return damaged & _apart(difference, damaged, expected, after)
+
+
+def _odd_lines(changed: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Rows and columns in which far more pixels differ than in most others."""
+    odd = np.zeros(changed.shape, bool)
+    for axis in (0, 1):
+        count = np.count_nonzero(mask, axis=axis)
+        share = np.count_nonzero(changed & mask, axis=axis) / np.maximum(count, 1)
+        used = count > 0
+        lines = used & (share > max(LINE[0], LINE[1] * float(np.median(share[used])) if used.any() else 1.0))
+        odd |= lines if axis == 0 else lines[:, None]
+    return odd
+
+
+def _apart(difference: np.ndarray, damaged: np.ndarray, expected: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Pixels of places that differ much more than the pixels around them and do not show the reference."""
+    square = np.ones((3, 3), bool)
+    places, count = ndimage.label(ndimage.binary_dilation(damaged, square), square)
+    if count == 0:
+        return damaged
+    numbers = np.arange(1, count + 1)
+    power = difference.astype(np.float64) ** 2
+    inside = ndimage.mean(power, np.where(damaged, places, 0), numbers)
+    wider = ndimage.maximum_filter(places, size=5)
+    ring = np.where(places > 0, 0, wider)
+    size = np.bincount(ring.ravel(), minlength=count + 1)[1:]
+    outside = np.bincount(ring.ravel(), power.ravel(), count + 1)[1:] / np.maximum(size, 1)
+    good = np.concatenate([[False], inside > APART**2 * outside + 1])
+    own = np.where(damaged, places, 0).ravel()
+    area = np.bincount(own, minlength=count + 1)
+    weight = np.maximum(area, 1)
+    x, y = expected.ravel().astype(np.float64), after.ravel().astype(np.float64)
+    mean_x, mean_y, square_x, square_y, product = (
+        np.bincount(own, values, count + 1) / weight for values in (x, y, x * x, y * y, x * y)
+    )
+    spread_x, spread_y = np.maximum(square_x - mean_x**2, 1e-6), np.maximum(square_y - mean_y**2, 0)
+    gain = (product - mean_x * mean_y) / spread_x
+    by_line = gain * gain * spread_x  # variance of the copy that a straight line of the reference explains
+    left = spread_y - by_line
+    # A place still shows the reference if the copy follows it, though not on a line as under a transparent cover.
+    follows = (gain > 0) & (by_line > FOLLOWS * spread_y) & (left > _STRUCTURE)
+    shows = (area >= _LARGE) & (spread_x >= _STRUCTURE) & (gain >= KEPT)
+    return (good & ~follows & ~shows)[places]
