@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from llise.diagnosis.estimates import estimate_fault, region_error
 from llise.diagnosis.pictures import load
 from llise.kinds.blur_kernels import disc_kernel, motion_kernel
 from llise.kinds.registry import names
+from llise.labels import FURTHER_KINDS, KINDS
 
 PICTURES = ("camera", "coffee")
 
@@ -162,9 +164,9 @@ def test_a_region_is_measured_by_itself():
     assert sum(found.severity.values()) == pytest.approx(np.mean((copy[inside] - reference[inside].astype(float)) ** 2))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
-    kinds=st.sampled_from(SETS),
+    kinds=st.sampled_from([*SETS, *((kind,) for kind in FURTHER_KINDS), *product(FURTHER_KINDS, KINDS)]),
     level=st.sampled_from([0, 2, 128, 253, 255]),
     spread=st.sampled_from([0, 1, 40]),
     change=st.integers(0, 60),

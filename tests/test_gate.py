@@ -22,7 +22,7 @@ from llise.gate.rules import READERS, RuleError, Rules, make_rules
 from llise.gate.settings import Settings, SettingsError, find_settings, line_of, matches, read_settings
 from llise.kinds.limits import LIMITS
 from llise.kinds.registry import get
-from llise.labels import KINDS
+from llise.labels import NAMED_KINDS
 
 
 def fault(*kinds, **settings):
@@ -43,6 +43,12 @@ def fault(*kinds, **settings):
         ("gaussian_noise:4", {"sigma": 3.9}, {"sigma": 4.1}),
         ("impulse_noise:0.5", {"share": 0.005, "salt": 0.5}, {"share": 0.0061, "salt": 0.5}),
         ("contrast:0.1", {"gain": 0.9, "pivot": 128.0}, {"gain": 1.12, "pivot": 128.0}),
+        ("jpeg2000:0.5", {"rate": 0.7}, {"rate": 0.3}),
+        ("speckle_noise:4", {"sigma": 3.9, "exponent": 1.0}, {"sigma": 4.1, "exponent": 1.0}),
+        ("pixelation:2", {"cell": 2.0}, {"cell": 3.0}),
+        ("quantization:32", {"levels": 64.0}, {"levels": 16.0}),
+        ("sharpening:0.5", {"amount": 0.4, "radius": 1.0}, {"amount": 0.8, "radius": 1.0}),
+        ("content:1", {"coverage": 0.005}, {"coverage": 0.02}),
     ],
 )
 def test_a_limit_is_in_the_units_and_the_direction_of_its_kind(allow, good, bad):
@@ -55,13 +61,19 @@ def test_a_limit_is_in_the_units_and_the_direction_of_its_kind(allow, good, bad)
 
 
 def test_every_kind_that_is_named_has_a_limit_on_a_setting_that_it_estimates():
-    assert set(LIMITS) == set(KINDS)
+    assert set(LIMITS) == set(NAMED_KINDS)
     image = picture(64, 64).astype(np.float32)
     rng = np.random.default_rng(0)
-    for kind in KINDS:
-        copy = np.clip(get(kind).path(np.uint8(image), rng)({"jpeg": 4.0, "contrast": 0.4}.get(kind, 2.0)), 0, 255)
-        if kind == "impulse_noise":
-            copy = get(kind).path(np.uint8(image), rng)(0.2)
+    strengths = {
+        "jpeg": 4.0,
+        "contrast": 0.4,
+        "impulse_noise": 0.2,
+        "jpeg2000": 8.0,
+        "quantization": 40.0,
+        "content": 0.2,
+    }
+    for kind in NAMED_KINDS:
+        copy = np.clip(get(kind).path(np.uint8(image), rng)(strengths.get(kind, 2.0)), 0, 255)
         fit = get(kind).estimate(image, np.float32(copy), np.ones(image.shape, bool))
         assert math.isfinite(LIMITS[kind].value(fit.parameters))
 

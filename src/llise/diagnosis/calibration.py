@@ -161,7 +161,12 @@ def draw_errors(names: tuple[str, ...], seeds: Iterable[tuple[int, ...]]) -> Ite
 
 
 def _known(kind: str, parameters: dict[str, float]) -> dict[str, float]:
-    """True settings, with the equivalent deviation of motion and lens blur."""
+    """True settings, with the equivalent deviation of motion and lens blur.
+
+    The share of pixels that other content covers is that of the whole picture, not that of a region, and so not known.
+    """
+    if kind == "content":
+        return {}
     if kind == "blur" and "length" in parameters:
         return {**parameters, "sigma": parameters["length"] / np.sqrt(24)}
     if kind == "blur" and "radius" in parameters:

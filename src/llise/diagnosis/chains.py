@@ -2,96 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from llise.diagnosis.fitted_chain import Chain
+from llise.diagnosis.general_chains import fit_general
 from llise.diagnosis.region_pixels import RegionPixels
 from llise.diagnosis.simulated import likeness, solve_impulses, solve_noise
 from llise.kinds.blur_fit import BlurFit, fit_blur
-from llise.kinds.fitting import Fit, fit_line, residual_power, robust_scale
+from llise.kinds.fitting import Fit, fit_line, line_fit, residual_power, robust_scale
 from llise.kinds.gaussian_noise import noise_fit
-from llise.kinds.impulse_noise import count_impulses, find_impulses, impulse_fit
+from llise.kinds.impulse_noise import EXTREMES, count_impulses, find_impulses, impulse_fit
 from llise.kinds.jpeg import jpeg_fit
 from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.registry import get
+from llise.labels import KINDS
 
 GREY = ("contrast", "luminance")
 """Kinds that change each grey level into another one."""
 
-RANDOM = ("gaussian_noise", "impulse_noise")
+RANDOM = ("gaussian_noise", "impulse_noise", "speckle_noise")
 """Kinds that cannot be made again pixel by pixel."""
 
-HIDING = ("blur", "jpeg")
+HIDING = ("blur", "jpeg", "jpeg2000", "pixelation", "sharpening")
 """Kinds that look beyond a pixel, so that they change noise that was there before them."""
-
-EXTREMES = (255.0,), (0.0,)
-"""Levels of white and of black impulses that nothing came after."""
 
 CODED_LAST = 0.6
 """Share of coefficients at multiples of steps above which the coder came last."""
-
-
-@dataclass(frozen=True, eq=False)
-class Chain:
-    """Kinds in the order in which they were applied, with their settings.
-
-    Attributes
-    ----------
-    steps : tuple of (str, Fit)
-        Kinds and settings.
-    hit : ndarray of bool, shape (h, w), or None
-        Pixels that impulses replaced, where they can be told.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.chains import Chain
-    >>> from llise.kinds.fitting import Fit
-    >>> chain = Chain((("luminance", Fit({"offset": 5.0}, lambda image: image + 5)),))
-    >>> [float(image[0, 0]) for image in chain.images(np.full((1, 1), 100.0))]
-    [100.0, 105.0]
-    """
-
-    steps: tuple[tuple[str, Fit], ...]
-    hit: np.ndarray | None = None
-
-    def images(self, reference: np.ndarray) -> list[np.ndarray]:
-        """Return the reference and what it becomes after each step, without random parts.
-
-        Parameters
-        ----------
-        reference : ndarray of float32, shape (h, w)
-            Image to start from.
-
-        Returns
-        -------
-        list of ndarray
-            One image more than there are steps.
-        """
-        images = [reference]
-        for _, fit in self.steps:
-            images.append(fit.apply(images[-1]))
-        return images
-
-    def draw(self, reference: np.ndarray) -> list[np.ndarray]:
-        """Return the reference and what it becomes after each step, with random parts.
-
-        Parameters
-        ----------
-        reference : ndarray of float32, shape (h, w)
-            Image to start from.
-
-        Returns
-        -------
-        list of ndarray
-            One image more than there are steps; always the same for the same settings.
-        """
-        rng = np.random.default_rng(0)
-        images = [reference]
-        for _, fit in self.steps:
-            images.append(fit.draw(images[-1], rng) if fit.draw else fit.apply(images[-1]))
-        return images
 
 
 def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chain | None:
@@ -126,9 +62,11 @@ def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chai
         hit = count_impulses(*pixels)[0] if kinds == ("impulse_noise",) else None
         return None if fit is None else Chain(((kinds[0], fit),), hit)
     pair = set(kinds)
+    if pair - set(KINDS):
+        return fit_general(pixels, kinds)
     if pair == set(GREY):
         return _both_grey(pixels, mean)
-    if pair == set(RANDOM):
+    if pair <= set(RANDOM):
         return _both_random(pixels)
     random = next((kind for kind in kinds if kind in RANDOM), None)
     if random:
@@ -154,18 +92,6 @@ def _better(pixels: RegionPixels, *chains: Chain) -> Chain:
     return min(chains, key=lambda chain: _error(chain, pixels))
 
 
-def _grey_fit(kind: str, gain: float, offset: float, mean: float = 128.0) -> Fit:
-    """A straight line as contrast or luminance."""
-
-    def apply(image: np.ndarray) -> np.ndarray:
-        return np.clip(np.float32(gain) * image + np.float32(offset), 0, 255)
-
-    if kind == "luminance":
-        return Fit({"offset": offset}, apply)
-    pivot = offset / (1 - gain) if abs(1 - gain) > 1e-3 else mean
-    return Fit({"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))}, apply)
-
-
 def _both_grey(pixels: RegionPixels, mean: float) -> Chain:
     """One curve is all that can be seen: the pivot is taken to be the mean, the offset is what remains there."""
     gain, line = fit_line(*pixels, slope=True)
@@ -173,7 +99,7 @@ def _both_grey(pixels: RegionPixels, mean: float) -> Chain:
     assert both is not None
     offset = float(line - mean * (1 - gain))
     contrast = Fit({"gain": gain, "pivot": float(mean)}, lambda image: both.apply(image) - np.float32(offset))
-    return Chain((("contrast", contrast), ("luminance", _grey_fit("luminance", 1.0, offset))))
+    return Chain((("contrast", contrast), ("luminance", line_fit("luminance", 1.0, offset))))
 
 
 def _both_random(pixels: RegionPixels) -> Chain:
@@ -229,9 +155,9 @@ def _grey_and_blur(pixels: RegionPixels, grey: str) -> Chain:
     blur = fit_blur(reference, copy, mask, line=True)
     if grey == "luminance":
         offset = fit_line(blur.apply(reference), copy, mask, slope=False)[1]
-        fit = _grey_fit(grey, 1.0, offset)
+        fit = line_fit(grey, 1.0, offset)
     else:
-        fit = _grey_fit(grey, blur.gain, blur.offset)
+        fit = line_fit(grey, blur.gain, blur.offset)
     blur_step = "blur", Fit(blur.parameters, blur.apply)
     later = get(grey).estimate(blur.apply(reference), copy, mask)
     assert later is not None
@@ -244,7 +170,7 @@ def _grey_and_jpeg(pixels: RegionPixels, grey: str) -> Chain:
     """The line is first fitted to means of blocks, since coarse quantisation lowers the contrast inside blocks."""
     reference, copy, mask = pixels
     gain, offset = fit_line(*_block_means(pixels), slope=grey == "contrast")
-    line = _grey_fit(grey, gain, offset)
+    line = line_fit(grey, gain, offset)
     chains = []
     for fit in (line, get(grey).estimate(reference, copy, mask)):
         assert fit is not None

@@ -9,13 +9,18 @@ import numpy as np
 from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.chains import HIDING, Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
-from llise.diagnosis.region_pixels import RegionPixels, region_pixels
+from llise.diagnosis.region_pixels import TILE, RegionPixels, region_pixels
 from llise.diagnosis.result import Interval
 from llise.diagnosis.simulated import likeness
 from llise.kinds.fitting import ROUNDING
 
 TILES = (20, 4, 1)
 """Most tiles to measure on if none, one or both of the kinds take applying a filter or a coder many times."""
+
+CONNECTED = ("jpeg2000", "pixelation", "content")
+CONNECTED_SIDES = 64, 32
+"""Kinds whose grid or extent goes through the picture, so that they need one large tile; its side in blocks, for one
+kind and for two."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def estimate_fault(
     if not region.any():
         raise ValueError("the region has no block; expected at least one that is True")
     measured = region_error(reference, copy, region)
-    pixels = region_pixels(reference, copy, region, TILES[len(set(HIDING) & set(kinds))])
+    pixels = region_pixels(reference, copy, region, *_tiles(kinds))
     chain = fit_chain(pixels, kinds, float(reference.mean()))
     if chain is None:
         return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)
@@ -96,6 +101,13 @@ def estimate_fault(
     return FaultEstimate(
         {kind: parameters[kind] for kind in kinds}, {kind: measured * shares[kind] for kind in kinds}, explained
     )
+
+
+def _tiles(kinds: tuple[str, ...]) -> tuple[int, int]:
+    """Most tiles to measure on, and their side in blocks."""
+    if set(kinds) & set(CONNECTED):
+        return 1, CONNECTED_SIDES[len(kinds) - 1]
+    return TILES[len(set(HIDING) & set(kinds))], TILE
 
 
 class CopyEstimates:

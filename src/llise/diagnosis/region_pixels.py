@@ -45,7 +45,9 @@ class RegionPixels(NamedTuple):
     mask: np.ndarray
 
 
-def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, tiles: int) -> RegionPixels:
+def region_pixels(
+    reference: np.ndarray, copy: np.ndarray, region: np.ndarray, tiles: int, side: int = TILE
+) -> RegionPixels:
     """Choose the pixels on which the faults of a region are measured.
 
     Blocks at the edge of a region may be faulty in part only, so they are left out if enough others remain.
@@ -57,7 +59,9 @@ def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, t
     region : ndarray of bool, shape (rows, cols)
         Blocks of the region.
     tiles : int
-        Most tiles of 16 x 16 blocks to take.
+        Most tiles to take.
+    side : int
+        Side of a tile in blocks.
 
     Returns
     -------
@@ -76,10 +80,10 @@ def region_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, t
     blocks = inner_blocks(region)
     rows, cols = np.flatnonzero(blocks.any(axis=1)), np.flatnonzero(blocks.any(axis=0))
     box = rows[0], cols[0], rows[-1] + 1, cols[-1] + 1
-    if (box[2] - box[0]) * (box[3] - box[1]) <= tiles * TILE**2:
+    if (box[2] - box[0]) * (box[3] - box[1]) <= tiles * side**2:
         places = [box]
     else:
-        places = _choose_tiles(reference, blocks, box, tiles)
+        places = _choose_tiles(reference, blocks, box, tiles, side)
     inside = np.kron(blocks, np.ones((BLOCK, BLOCK), bool))[: reference.shape[0], : reference.shape[1]]
     return RegionPixels(_mosaic(reference, places), _mosaic(copy, places), _mosaic(inside, places, mask=True))
 
@@ -111,30 +115,30 @@ def inner_blocks(region: np.ndarray) -> np.ndarray:
 
 
 def _choose_tiles(
-    reference: np.ndarray, blocks: np.ndarray, box: tuple[int, int, int, int], count: int
+    reference: np.ndarray, blocks: np.ndarray, box: tuple[int, int, int, int], count: int, side: int
 ) -> list[tuple[int, int, int, int]]:
     """Tiles that hold many blocks of the region and much structure, and do not overlap."""
     top, left, bottom, right = box
-    step = TILE // 2
+    step = side // 2
     places = [
         (i, j)
-        for i in np.unique([*range(top, max(bottom - TILE, top) + 1, step), max(bottom - TILE, 0)])
-        for j in np.unique([*range(left, max(right - TILE, left) + 1, step), max(right - TILE, 0)])
+        for i in np.unique([*range(top, max(bottom - side, top) + 1, step), max(bottom - side, 0)])
+        for j in np.unique([*range(left, max(right - side, left) + 1, step), max(right - side, 0)])
     ]
 
     def score(place: tuple[int, int]) -> float:
         i, j = place
-        part = reference[i * BLOCK : (i + TILE) * BLOCK : 2, j * BLOCK : (j + TILE) * BLOCK : 2]
+        part = reference[i * BLOCK : (i + side) * BLOCK : 2, j * BLOCK : (j + side) * BLOCK : 2]
         structure = np.abs(np.diff(part.astype(np.int16), axis=1)).mean() if part.shape[1] > 1 else 0.0
-        return float(blocks[i : i + TILE, j : j + TILE].sum() * (2.0 + min(structure, 20.0)))
+        return float(blocks[i : i + side, j : j + side].sum() * (2.0 + min(structure, 20.0)))
 
     chosen: list[tuple[int, int]] = []
     for i, j in sorted(places, key=score, reverse=True):
         if len(chosen) == count:
             break
-        if all(abs(i - other) >= TILE or abs(j - beside) >= TILE for other, beside in chosen):
+        if all(abs(i - other) >= side or abs(j - beside) >= side for other, beside in chosen):
             chosen.append((int(i), int(j)))
-    return [(i, j, i + TILE, j + TILE) for i, j in chosen]
+    return [(i, j, i + side, j + side) for i, j in chosen]
 
 
 def _mosaic(image: np.ndarray, tiles: list[tuple[int, int, int, int]], *, mask: bool = False) -> np.ndarray:

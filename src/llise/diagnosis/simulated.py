@@ -75,17 +75,47 @@ def solve_noise(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:
     >>> round(solve_noise(pixels, half, error).parameters["sigma"])
     12
     """
+    return solve_strength(pixels, after, error, noise_fit)
+
+
+def solve_strength(pixels: RegionPixels, after: Fit, error: np.ndarray, noise: Callable[[float], Fit]) -> Fit:
+    """Find the strength of any noise before a step, such that a simulated copy has as much of it as the real one.
+
+    Parameters
+    ----------
+    pixels, after, error
+        As for :func:`solve_noise`.
+    noise : callable
+        ``noise(sigma)`` gives the noise of a standard deviation.
+
+    Returns
+    -------
+    Fit
+        The noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.simulated import solve_strength
+    >>> from llise.diagnosis.region_pixels import RegionPixels
+    >>> from llise.kinds.fitting import Fit
+    >>> from llise.kinds.speckle_noise import speckle_fit
+    >>> image = np.full((64, 64), 128, np.float32)
+    >>> error = np.random.default_rng(1).normal(0, 6, image.shape)
+    >>> half = Fit({}, lambda grey: 128 + (grey - 128) / 2)
+    >>> pixels = RegionPixels(image, image + error, np.ones(image.shape, bool))
+    >>> round(solve_strength(pixels, half, error, lambda sigma: speckle_fit(sigma, 1.0)).parameters["sigma"])
+    12
+    """
     reference, _, mask = pixels
     wanted = float(np.mean(error[mask] ** 2))
     expected = after.apply(reference)
 
     def power(sigma: float) -> float:
-        simulated = after.apply(noise_fit(sigma).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
+        simulated = after.apply(noise(sigma).draw(reference, np.random.default_rng(0)))  # type: ignore[misc]
         return float(np.mean((simulated - expected)[mask] ** 2))
 
-    return noise_fit(
-        _solve(power, wanted, start=float(np.sqrt(max(wanted - ROUNDING, 0.05))), most=150.0, exponent=2.0)
-    )
+    return noise(_solve(power, wanted, start=float(np.sqrt(max(wanted - ROUNDING, 0.05))), most=150.0, exponent=2.0))
 
 
 def solve_impulses(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:

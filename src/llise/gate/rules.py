@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llise.gate.outcome import JudgedFault, Measures, Status
 from llise.kinds.limits import LIMITS
-from llise.labels import KINDS
+from llise.labels import NAMED_KINDS
 
 if TYPE_CHECKING:
     from llise.diagnosis.result import Fault
@@ -284,8 +284,8 @@ def _read_kind(key: str, item: Any) -> tuple[str, float | None]:
     if not isinstance(item, str):
         raise RuleError(f'{key} has {_short(item)}; expected a kind, or a kind and a limit such as "jpeg:60"')
     kind, colon, text = item.partition(":")
-    if kind not in (*KINDS, UNKNOWN):
-        raise RuleError(f"{key} has {_short(item)}, which is no kind; {suggestion(kind, (*KINDS, UNKNOWN))}")
+    if kind not in (*NAMED_KINDS, UNKNOWN):
+        raise RuleError(f"{key} has {_short(item)}, which is no kind; {suggestion(kind, (*NAMED_KINDS, UNKNOWN))}")
     if not colon:
         return kind, None
     if kind not in LIMITS:

@@ -18,8 +18,23 @@ UNITS = {
     ("impulse_noise", "share"): (" % of the pixels", 100.0),
     ("impulse_noise", "salt"): (" % of the impulses", 100.0),
     ("luminance", "offset"): (" grey levels", 1.0),
+    ("jpeg2000", "rate"): (" bits per pixel", 1.0),
+    ("speckle_noise", "sigma"): (" grey levels", 1.0),
+    ("pixelation", "cell"): (" px", 1.0),
+    ("sharpening", "radius"): (" px", 1.0),
+    ("content", "coverage"): (" % of the pixels", 100.0),
 }
 """Unit of each setting that has one, and the factor from its value to that unit."""
+
+NARROW_WORDS = {
+    "jpeg2000": ("rate", "{} bits per pixel", 1.0),
+    "speckle_noise": ("sigma", "sigma {}", 1.0),
+    "pixelation": ("cell", "{} px", 1.0),
+    "quantization": ("levels", "{} levels", 1.0),
+    "sharpening": ("amount", "amount {}", 1.0),
+    "content": ("coverage", "{}% pixels", 100.0),
+}
+"""The one setting of a kind that a narrow column shows, how, and the factor from its value to the unit."""
 
 
 def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = math.inf) -> str:
@@ -46,6 +61,9 @@ def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = 
     '9.2 px at 30°'
     """
     at = {name: interval.value for name, interval in settings.items()}
+    if kind in NARROW_WORDS and at:
+        name, words, scale = NARROW_WORDS[kind]
+        return words.format(number(scale * at[name]))
     if "length" in at:
         return f"{number(at['length'])} px" + (f" at {at['angle']:.0f}°" if "angle" in at else "")
     if "radius" in at:

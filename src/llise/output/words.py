@@ -6,20 +6,20 @@ import math
 
 import numpy as np
 
-from llise.diagnosis.result import UNKNOWN, Diagnosis, Fault
+from llise.diagnosis.result import UNKNOWN, Diagnosis, Fault, Interval
 from llise.kinds import registry
-from llise.labels import KINDS
+from llise.labels import NAMED_KINDS
 from llise.output.settings import FEW, about, impulse_count, number, pixel_words
 
 COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
 """The palette of Okabe and Ito, distinguishable with every kind of colour vision; in the order of BLOCK_LABELS."""
 
-NAMES = {"original": "original"} | {kind: registry.get(kind).short_title for kind in KINDS} | {UNKNOWN: "unknown"}
+NAMES = {"original": "original"} | {kind: registry.get(kind).short_title for kind in NAMED_KINDS} | {UNKNOWN: "unknown"}
 """Name of each label in a table."""
 
 NOUNS = {
     "original": "original",
-    **{kind: registry.get(kind).title for kind in KINDS},
+    **{kind: registry.get(kind).title for kind in NAMED_KINDS},
     UNKNOWN: "a difference that is none of the known kinds",
 }
 """Name of each kind in a sentence."""
@@ -205,6 +205,8 @@ def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
     """Kind and settings; after another kind, or before one, the settings stand in brackets."""
     settings = fault.estimate.get(kind, {})
     noun = NOUNS[kind]
+    if kind in FURTHER_WORDS and settings:
+        return FURTHER_WORDS[kind](noun, settings, alone)
     if "length" in settings:
         angle = f" at {settings['angle'].value:.0f} degrees" if "angle" in settings else ""
         return f"motion blur of {about(settings['length'])} px{angle}"
@@ -232,6 +234,72 @@ def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
     return noun if kind == "unknown" else f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
 
 
+def _jpeg2000_words(noun: str, settings: dict[str, Interval], alone: bool) -> str:
+    return _with(noun, f"{about(settings['rate'])} bits per pixel", alone)
+
+
+def _speckle_words(noun: str, settings: dict[str, Interval], alone: bool) -> str:
+    strength = f"sigma {about(settings['sigma'])} at mid-grey"
+    growth = growth_words(settings["exponent"].value)
+    return f"{noun}, {strength} ({growth})" if alone else f"{noun} ({strength}, {growth})"
+
+
+def growth_words(exponent: float) -> str:
+    """Name the way in which noise grows with the grey level.
+
+    Parameters
+    ----------
+    exponent : float
+        Power of the grey level with which its standard deviation grows.
+
+    Returns
+    -------
+    str
+        ``"multiplicative"``, ``"Poisson"`` or the power.
+
+    Examples
+    --------
+    >>> growth_words(0.95), growth_words(0.5), growth_words(0.7)
+    ('multiplicative', 'Poisson', 'as the grey level to the power 0.7')
+    """
+    if exponent >= MULTIPLICATIVE:
+        return "multiplicative"
+    return "Poisson" if abs(exponent - 0.5) <= 0.15 else f"as the grey level to the power {number(exponent)}"
+
+
+def _pixelation_words(noun: str, settings: dict[str, Interval], alone: bool) -> str:
+    cells = f"cells of {number(settings['cell'].value)} px"
+    return f"pixelated, {cells}" if alone else f"{noun} ({cells})"
+
+
+def _quantization_words(noun: str, settings: dict[str, Interval], alone: bool) -> str:
+    levels = f"{number(settings['levels'].value)} levels"
+    return f"posterised to {levels}" if alone else f"{noun} ({levels})"
+
+
+def _sharpening_words(noun: str, settings: dict[str, Interval], alone: bool) -> str:
+    amount, radius = (number(settings[name].value) for name in ("amount", "radius"))
+    return f"{'sharpened' if alone else noun} (amount {amount}, radius {radius} px)"
+
+
+def _content_words(noun: str, settings: dict[str, Interval], alone: bool) -> str:
+    return noun
+
+
+FURTHER_WORDS = {
+    "jpeg2000": _jpeg2000_words,
+    "speckle_noise": _speckle_words,
+    "pixelation": _pixelation_words,
+    "quantization": _quantization_words,
+    "sharpening": _sharpening_words,
+    "content": _content_words,
+}
+"""How each of the kinds that are not in the paper is said with its settings."""
+
+MULTIPLICATIVE = 0.8
+"""Power of the grey level from which noise is called multiplicative."""
+
+
 def _with(noun: str, setting: str, alone: bool) -> str:
     return f"{noun}, {setting}" if alone else f"{noun} ({setting})"
 
@@ -240,4 +308,4 @@ def _ends_with_setting(fault: Fault) -> bool:
     """Whether a comma belongs between the words for the only kind and those for the place."""
     (kind,) = fault.kinds
     settings = fault.estimate.get(kind, {})
-    return any(name in settings for name in ("quality", "gain", "angle"))
+    return any(name in settings for name in ("quality", "gain", "angle", "rate", "exponent", "cell"))
