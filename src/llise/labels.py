@@ -12,6 +12,9 @@ NAMED_KINDS = (*KINDS, *FURTHER_KINDS)
 LABELS = ("original", *KINDS)
 """The original and the six distortions; the index of a label is its code in integer maps."""
 
+MISALIGNMENT = "misalignment"
+"""Name of the kind that is measured before all others: the copy is shifted, turned or scaled as a whole."""
+
 LETTERS = dict(zip(LABELS, "OCGLBIJ"))
 """One-letter names of the paper's Table 1."""
 

@@ -1,0 +1,302 @@
+"""Whether a copy is shifted, turned or scaled as a whole, by how much, and the reference brought to the copy's grid.
+
+A copy counts as misaligned only where aligning removes much of its error (:mod:`llise.diagnosis.alignment_evidence`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import ndimage
+
+from llise.diagnosis.alignment_evidence import Evidence, is_in_cells
+from llise.diagnosis.reduced_pictures import Level, levels
+from llise.diagnosis.registration import Registration
+from llise.diagnosis.result import Interval
+from llise.diagnosis.shift_search import FURTHEST_ROTATION, FURTHEST_SCALE, FURTHEST_SHIFT, search
+from llise.differences import BLOCK, by_block
+from llise.kinds.warping import Transform, warp
+
+LEAST_SIDE = 48
+"""Smallest side of a picture that is aligned; there is too little in a smaller one to tell a shift from a fault."""
+
+SCREENED = 2
+"""Reduction of the pictures on which most copies are found to lie where they should."""
+
+LEAST_FALL_REDUCED = 0.05
+"""Least fall of the error on reduced pictures, against what remains, with which a measurement goes on."""
+
+LEAST_WAY = 0.03
+"""Root mean square of the way of pixels from which a copy is misaligned, in pixels."""
+
+SOME_POINTS, ALL_POINTS = 70_000, 300_000
+"""Pixels on which the steps at full size, and the last one of them, are measured, at most."""
+
+SNAP_WAY, SNAP_ERROR, SNAP_ROUNDING = 0.2, 1.01, 0.01
+"""Way in pixels to a simpler transform (whole pixels, no rotation, the same size) that is looked at, and the factor on
+the error, with an addition, within which it is as good."""
+
+HUNDREDTH = 0.01
+"""Way to a simpler transform that is not worth a number of its own."""
+
+CONFIDENCE = 0.99
+"""Confidence of a misalignment: set by hand, since 1 of 145 aligned copies was said to be misaligned."""
+
+RIM = 4
+"""Pixels along the border of the reference that are not judged, as interpolation saw beyond the border there."""
+
+SETTLED = 0.5
+"""Share of blocks that must equal the moved reference up to interpolation, so that they count as equal."""
+
+TOLERANCE, NEAREST_TOLERANCE = 0.1, 1.0
+"""Difference that interpolation may leave, against the range of grey levels around a pixel."""
+
+NAMES = ("shift_x", "shift_y", "rotation", "scale")
+"""Names of the settings of a misalignment."""
+
+DEVIATIONS = (6.0, 6.0, 7.0, 6.0)
+LEAST_DEVIATIONS = (0.015, 0.015, 0.003, 0.006)
+"""Factors on the standard deviations, and least half widths, so that about 90 % of the intervals hold the truth; they
+are far above 1.6 because neighbouring residuals are alike. docs/alignment.md says what photographs show."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """How a copy is misaligned.
+
+    Attributes
+    ----------
+    transform : Transform
+        What was done to the reference.
+    intervals : dict of str to Interval
+        Its shift_x, shift_y, rotation and scale with 90 % intervals.
+    method : str
+        Interpolation with which the moved reference comes nearest to the copy.
+    confidence : float
+        Probability that the copy is misaligned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.alignment import measure_alignment
+    >>> picture = np.random.default_rng(0).integers(0, 255, (64, 64)).astype(np.uint8)
+    >>> alignment = measure_alignment(picture, np.roll(picture, 3, axis=1))
+    >>> alignment.transform.shift_x
+    3.0
+    """
+
+    transform: Transform
+    intervals: dict[str, Interval]
+    method: str
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedReference:
+    """A reference on the grid of a copy.
+
+    Attributes
+    ----------
+    picture : ndarray of uint8, shape (h, w)
+        The moved reference; outside the box the copy itself, so that nothing differs there.
+    box : tuple of slice
+        Rows and columns, whole blocks, that can be judged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.alignment import Alignment, align_reference
+    >>> from llise.kinds.warping import Transform
+    >>> picture = np.arange(64 * 64, dtype=np.uint8).reshape(64, 64)
+    >>> alignment = Alignment(Transform(shift_x=3.0), {}, "nearest", 0.99)
+    >>> align_reference(picture, np.roll(picture, 3, axis=1), alignment).box
+    (slice(0, 64, None), slice(8, 64, None))
+    """
+
+    picture: np.ndarray
+    box: tuple[slice, slice]
+
+
+def measure_alignment(reference: np.ndarray, copy: np.ndarray) -> Alignment | None:
+    """Measure by how much a copy is shifted, turned and scaled.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+
+    Returns
+    -------
+    Alignment or None
+        None where the copy lies as it should, or where that cannot be told.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.alignment import measure_alignment
+    >>> picture = np.random.default_rng(0).integers(0, 255, (64, 64)).astype(np.uint8)
+    >>> measure_alignment(picture, picture // 2) is None
+    True
+    """
+    if min(reference.shape) < LEAST_SIDE:
+        return None
+    pyramid = levels(reference, copy)
+    at = _start(pyramid[0])
+    reduced = [level for level in pyramid if level.factor >= SCREENED] or pyramid
+    for level in reduced:
+        registration = Registration(level)
+        at = _refined(registration, at)
+    if registration.way(np.array(at.values)) < LEAST_WAY:
+        return None
+    if Evidence(registration, at, "bilinear").fall < LEAST_FALL_REDUCED:
+        return None
+    return None if is_in_cells(reference, copy) else _measured(pyramid[-1], at)
+
+
+def _measured(level: Level, at: Transform) -> Alignment | None:
+    """The transform to a hundredth of a pixel, where aligning removes much of the error."""
+    quick = Registration(level, SOME_POINTS)
+    at = _refined(quick, at, "spline", n_steps=2)
+    method = quick.nearest_method(at)
+    at = _refined(quick, at, method, n_steps=2)
+    if not Evidence(quick, at, method, whole=True).is_clear:
+        return None
+    exact = quick.with_points(ALL_POINTS)
+    found = exact.step(at, method, robust=True)
+    transform = _simplest(quick, exact, found.transform, method)
+    if not _within_limits(transform) or exact.way(np.array(transform.values)) < LEAST_WAY:
+        return None
+    spreads = np.maximum(found.deviations * DEVIATIONS, LEAST_DEVIATIONS)
+    intervals = {
+        name: Interval(value, float(value - spread), float(value + spread))
+        for name, value, spread in zip(NAMES, transform.values, spreads)
+    }
+    return Alignment(transform, intervals, method, CONFIDENCE)
+
+
+def _simplest(quick: Registration, exact: Registration, at: Transform, method: str) -> Transform:
+    """The same without rotation, without a change of size and by whole pixels, as far as that fits as well."""
+    first = quick.step(at, method, robust=True)
+    most = SNAP_ERROR * (first.error - first.fall) + SNAP_ROUNDING
+    free = [0, 1, 2, 3]
+    for part in (2, 3, 0, 1):
+        values = list(at.values)
+        values[part] = 0.0 if part >= 2 else float(round(values[part]))
+        way = quick.way(np.subtract(values, at.values))
+        if way > SNAP_WAY:
+            continue
+        others = tuple(number for number in free if number != part)
+        trial = quick.step(Transform(*values), method, robust=True, free=others)
+        if way <= HUNDREDTH or trial.error - trial.fall <= most:
+            at, free = trial.transform, list(others)
+    return exact.step(at, method, robust=True, free=tuple(free)).transform if 0 < len(free) < 4 else at
+
+
+def _start(level: Level) -> Transform:
+    """Where to begin: near no change at all, unless the error falls clearly more at another place."""
+    registration = Registration(level)
+    best, most = Transform(), -1.0
+    for begin in search(level):
+        at = begin
+        for number in range(6):
+            step = registration.step(at, robust=number > 0)
+            if not _within_limits(step.transform):
+                break
+            at = step.transform
+            if number and step.moved < 0.02 * level.factor:
+                break
+        fall = Evidence(registration, at, "bilinear").fall
+        if 1 + fall > 1.1 * (1 + most):
+            best, most = at, fall
+    return best
+
+
+def _within_limits(at: Transform) -> bool:
+    """Whether a transform is one of those that are looked for, with some reserve for the way to the result."""
+    shifts = max(abs(at.shift_x), abs(at.shift_y)) / FURTHEST_SHIFT
+    return max(shifts, abs(at.rotation) / FURTHEST_ROTATION, abs(at.scale) / FURTHEST_SCALE) <= 1.25
+
+
+def _refined(registration: Registration, at: Transform, method: str = "bilinear", n_steps: int = 3) -> Transform:
+    """Steps until they are small; none that leaves the limits."""
+    for _ in range(n_steps):
+        step = registration.step(at, method, robust=True)
+        if not _within_limits(step.transform):
+            break
+        at = step.transform
+        if step.moved < 0.01 * registration.level.factor:
+            break
+    return at
+
+
+def align_reference(reference: np.ndarray, copy: np.ndarray, alignment: Alignment) -> AlignedReference | None:
+    """Bring a reference to the grid of a misaligned copy.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    alignment : Alignment
+        How the copy is misaligned.
+
+    Returns
+    -------
+    AlignedReference or None
+        None where nothing is left to judge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.alignment import align_reference, measure_alignment
+    >>> picture = np.random.default_rng(0).integers(0, 255, (64, 64)).astype(np.uint8)
+    >>> copy = np.roll(picture, 3, axis=1)
+    >>> aligned = align_reference(picture, copy, measure_alignment(picture, copy))
+    >>> bool((aligned.picture == copy).all())
+    True
+    """
+    transform = alignment.transform
+    box = _judged_box(reference.shape, transform)
+    if box is None:
+        return None
+    moved = np.clip(np.rint(warp(reference, transform, alignment.method)), 0, 255).astype(np.uint8)
+    if not transform.is_whole:
+        moved = _settled(moved, copy, box, alignment.method)
+    picture = copy.copy()
+    picture[box] = moved[box]
+    return AlignedReference(picture, box)
+
+
+def _judged_box(shape: tuple[int, ...], transform: Transform) -> tuple[slice, slice] | None:
+    """The largest box of whole blocks all of whose pixels come from inside the reference, by cutting off its sides."""
+    rim = 0 if transform.is_whole else RIM
+    rows, cols = (np.arange(side, dtype=np.float64) for side in shape)
+    y, x = np.broadcast_arrays(*transform.sources(shape, rows[:, None], cols))
+    inside: np.ndarray = (y >= rim) & (y <= shape[0] - 1 - rim) & (x >= rim) & (x <= shape[1] - 1 - rim)
+    blocks = np.asarray(by_block(inside).all(axis=-1))
+    top, left, bottom, right = 0, 0, *blocks.shape
+    while top < bottom and left < right:
+        part = blocks[top:bottom, left:right]
+        sides = [float(side.mean()) for side in (part[0], part[:, 0], part[-1], part[:, -1])]
+        worst = int(np.argmin(sides))
+        if sides[worst] == 1:
+            return slice(BLOCK * top, min(BLOCK * bottom, shape[0])), slice(BLOCK * left, min(BLOCK * right, shape[1]))
+        top, left, bottom, right = top + (worst == 0), left + (worst == 1), bottom - (worst == 2), right - (worst == 3)
+    return None
+
+
+def _settled(moved: np.ndarray, copy: np.ndarray, box: tuple[slice, slice], method: str) -> np.ndarray:
+    """The moved reference, with the pixels of the copy in blocks that differ by no more than interpolation does.
+
+    Where most blocks are not so, the copy has another fault everywhere, and they stay as they are.
+    """
+    share = NEAREST_TOLERANCE if method == "nearest" else TOLERANCE
+    around = ndimage.maximum_filter(moved, 3, mode="nearest") - ndimage.minimum_filter(moved, 3, mode="nearest")
+    difference = np.abs(np.subtract(copy, moved, dtype=np.int16))
+    settled = np.asarray(by_block(difference <= 1.5 + share * around).all(axis=-1))
+    rows, cols = box
+    judged = settled[rows.start // BLOCK : -(-rows.stop // BLOCK), cols.start // BLOCK : -(-cols.stop // BLOCK)]
+    if judged.mean() < SETTLED:
+        return moved
+    height, width = moved.shape
+    return np.where(settled.repeat(BLOCK, 0).repeat(BLOCK, 1)[:height, :width], copy, moved)

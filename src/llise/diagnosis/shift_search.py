@@ -1,0 +1,100 @@
+"""All shifts of a small picture compared by correlation, also of a turned and scaled one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import scipy
+from scipy import ndimage
+
+from llise.diagnosis.reduced_pictures import Level
+from llise.kinds.warping import Interpolator, Transform
+
+FURTHEST_SHIFT = 16.0
+"""Largest shift in pixels that is looked for."""
+
+FURTHEST_ROTATION, FURTHEST_SCALE = 3.0, 3.0
+"""Largest rotation in degrees and largest change of size in per cent."""
+
+ALIKE = 0.93
+"""Correlation of the small pictures from which rotations and scales need no search."""
+
+
+def search(level: Level) -> list[Transform]:
+    """Find the shifts at which the smallest pictures are most alike.
+
+    Parameters
+    ----------
+    level : Level
+        The smallest pictures.
+
+    Returns
+    -------
+    list of Transform
+        Where refinement may begin: no change at all, and the most alike where it is another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.reduced_pictures import levels
+    >>> from llise.diagnosis.shift_search import search
+    >>> picture = np.random.default_rng(0).integers(0, 255, (64, 64)).astype(np.uint8)
+    >>> found = search(levels(picture, np.roll(picture, (3, -5), axis=(0, 1)))[0])[-1]
+    >>> found.shift_x, found.shift_y
+    (-5.0, 3.0)
+    """
+    correlations = _Correlations(level)
+    here, best, peak = correlations.of(Transform())
+    if here >= ALIKE and peak <= here + 0.002:
+        return [Transform()]
+    if peak < ALIKE:
+        turned = product(*(np.linspace(-most, most, 5) for most in (FURTHEST_ROTATION, FURTHEST_SCALE)))
+        for rotation, scale in turned:
+            _, trial, height = correlations.of(Transform(0.0, 0.0, float(rotation), float(scale)))
+            if height > peak:
+                best, peak = trial, height
+    return [Transform(), best] if best != Transform() else [Transform()]
+
+
+class _Correlations:
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        height, width = level.reference.shape
+        self.reach = int(min(np.ceil(FURTHEST_SHIFT / level.factor), min(height, width) // 4))
+        self.mask = np.zeros((height, width), np.float32)
+        rim = self.reach
+        self.mask[rim : height - rim, rim : width - rim] = 1
+        self.reference, copy = (_relief(picture) for picture in (level.reference, level.copy))
+        self.spectrum = scipy.fft.rfft2(copy)
+        self.mask_spectrum = np.conj(scipy.fft.rfft2(self.mask))
+        count = self.mask.sum()
+        sums, squares = (self._windows(scipy.fft.rfft2(values) * self.mask_spectrum) for values in (copy, copy**2))
+        self.spread = np.sqrt(np.maximum(squares - sums**2 / count, 1e-3 * count))
+
+    def of(self, at: Transform) -> tuple[float, Transform, float]:
+        """Likeness without a further shift, the best further shift, and the likeness there."""
+        height, width = self.mask.shape
+        template = self.reference
+        if at != Transform():
+            rows, cols = np.arange(height, dtype=np.float64)[:, None], np.arange(width, dtype=np.float64)
+            template = Interpolator(template, "bilinear")(*self.level.sources(at, rows, cols))
+        count = self.mask.sum()
+        template = (template - (template * self.mask).sum() / count) * self.mask
+        norm = np.sqrt(max(float((template**2).sum()), 1e-3 * count))
+        alike = np.abs(self._windows(self.spectrum * np.conj(scipy.fft.rfft2(template)))) / (norm * self.spread)
+        down, across = np.unravel_index(int(alike.argmax()), alike.shape)
+        factor = self.level.factor
+        shift_y, shift_x = (float(factor * (place - self.reach)) for place in (down, across))
+        best = Transform(shift_x, shift_y, at.rotation, at.scale)
+        return float(alike[self.reach, self.reach]), best, float(alike[down, across])
+
+    def _windows(self, spectrum: np.ndarray) -> np.ndarray:
+        """Sums for all shifts within reach."""
+        sums = scipy.fft.irfft2(spectrum, s=self.mask.shape)
+        span = np.arange(-self.reach, self.reach + 1)
+        return sums[np.ix_(span, span)]
+
+
+def _relief(picture: np.ndarray) -> np.ndarray:
+    return picture - ndimage.gaussian_filter(picture, 4.0, mode="nearest", truncate=3.0)

@@ -1,0 +1,230 @@
+"""Pictures moved, turned and scaled: where each pixel comes from, and the ways in which programs interpolate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import ndimage
+
+ROWS = 128
+"""Rows of a picture that are interpolated at once, so that large pictures need little memory."""
+
+Weights = Callable[[np.ndarray], list[np.ndarray]]
+"""Weights of the pixels around a place, from its distance (0 to 1) to the pixel before it."""
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A shift, a rotation about the middle of the picture, and a change of size.
+
+    Attributes
+    ----------
+    shift_x, shift_y : float
+        Pixels by which the content of the copy lies further right and further down.
+    rotation : float
+        Degrees by which it is turned counter-clockwise, as seen.
+    scale : float
+        Per cent by which it is larger.
+
+    Examples
+    --------
+    >>> from llise.kinds.warping import Transform
+    >>> y, x = Transform(shift_x=2.0).sources((9, 9), 4, 4)
+    >>> float(y), float(x)
+    (4.0, 2.0)
+    """
+
+    shift_x: float = 0.0
+    shift_y: float = 0.0
+    rotation: float = 0.0
+    scale: float = 0.0
+
+    @property
+    def values(self) -> tuple[float, float, float, float]:
+        """The shifts, the rotation and the scale."""
+        return self.shift_x, self.shift_y, self.rotation, self.scale
+
+    @property
+    def is_shift(self) -> bool:
+        """Whether nothing is turned or scaled."""
+        return self.rotation == 0 and self.scale == 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a shift by whole pixels."""
+        return self.is_shift and self.shift_x == round(self.shift_x) and self.shift_y == round(self.shift_y)
+
+    @property
+    def linear(self) -> tuple[float, float]:
+        """Factors ``a, b`` of the way back: offsets ``u`` and ``v`` become ``a u - b v`` and ``b u + a v``."""
+        size = 1 / (1 + self.scale / 100)
+        angle = np.radians(self.rotation)
+        return float(size * np.cos(angle)), float(size * np.sin(angle))
+
+    def sources(
+        self, shape: tuple[int, ...], rows: np.ndarray | float, cols: np.ndarray | float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places in the reference from which pixels of the copy come.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Height and width.
+        rows, cols : ndarray or float
+            Pixels of the copy; shapes that can be broadcast to one another.
+
+        Returns
+        -------
+        y, x : ndarray
+            Row and column in the reference.
+
+        Examples
+        --------
+        >>> from llise.kinds.warping import Transform
+        >>> y, x = Transform(rotation=90.0).sources((9, 9), 0, 4)  # the top comes from the right
+        >>> round(float(y)), round(float(x))
+        (4, 8)
+        """
+        middle_y, middle_x = ((side - 1) / 2 for side in shape)
+        v, u = rows - (middle_y + self.shift_y), cols - (middle_x + self.shift_x)
+        a, b = self.linear
+        if b == 0:  # rows and columns stay apart, which is quicker to interpolate
+            return np.asarray(middle_y + a * v), np.asarray(middle_x + a * u)
+        return np.asarray(middle_y + (b * u + a * v)), np.asarray(middle_x + (a * u - b * v))
+
+
+def _nearest(t: np.ndarray) -> list[np.ndarray]:
+    return [(t < 0.5).astype(np.float32), (t >= 0.5).astype(np.float32)]
+
+
+def _linear(t: np.ndarray) -> list[np.ndarray]:
+    return [1 - t, t]
+
+
+def _cubic(slope: float) -> Weights:
+    """Cubic convolution: programs differ in the slope of the kernel at a distance of one pixel."""
+
+    def near(t: np.ndarray) -> np.ndarray:
+        return ((slope + 2) * t - (slope + 3)) * t * t + 1
+
+    def far(t: np.ndarray) -> np.ndarray:
+        return ((slope * t - 5 * slope) * t + 8 * slope) * t - 4 * slope
+
+    return lambda t: [far(1 + t), near(t), near(1 - t), far(2 - t)]
+
+
+def _lanczos(t: np.ndarray) -> list[np.ndarray]:
+    distances = [t + 2, t + 1, t, 1 - t, 2 - t, 3 - t]
+    weights = [np.sinc(distance) * np.sinc(distance / 3) for distance in distances]
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def _spline(t: np.ndarray) -> list[np.ndarray]:
+    s = 1 - t
+    return [s**3 / 6, 2 / 3 - t * t * (2 - t) / 2, 2 / 3 - s * s * (2 - s) / 2, t**3 / 6]
+
+
+METHODS: dict[str, Weights] = {
+    "nearest": _nearest,
+    "bilinear": _linear,
+    "bicubic": _cubic(-0.5),
+    "bicubic, sharper": _cubic(-0.75),
+    "bicubic, sharpest": _cubic(-1.0),
+    "lanczos": _lanczos,
+    "spline": _spline,
+}
+"""Ways of interpolation: Pillow resizes with a slope of -0.5 and turns with -1, OpenCV has -0.75, SciPy splines."""
+
+
+class Interpolator:
+    """Grey levels of a picture between its pixels.
+
+    Parameters
+    ----------
+    picture : ndarray, shape (h, w)
+        The picture; beyond its border it goes on as its last pixels.
+    method : str
+        One of :data:`METHODS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.warping import Interpolator
+    >>> float(Interpolator(np.array([[0.0, 10.0]]), "bilinear")(np.array(0.0), np.array(0.3)))
+    3.0
+    """
+
+    def __init__(self, picture: np.ndarray, method: str) -> None:
+        self.weights = METHODS[method]
+        self.reach = len(self.weights(np.zeros(1, np.float32))) // 2
+        levels = picture.astype(np.float32)
+        if method == "spline":
+            levels = ndimage.spline_filter(levels, 3, output=np.float32, mode="mirror")
+        self.shape = picture.shape
+        padded = np.pad(levels, self.reach, mode="reflect" if method == "spline" else "edge")
+        self._width = padded.shape[1]
+        self._levels = padded.ravel()
+
+    def __call__(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the grey levels at places.
+
+        Parameters
+        ----------
+        y, x : ndarray
+            Rows and columns, of shapes that can be broadcast to one another.
+
+        Returns
+        -------
+        ndarray of float32
+            Grey levels, not clipped.
+        """
+        (top, down), (left, right) = (_split(at, side) for at, side in zip((y, x), self.shape))
+        corner = (top + 1) * self._width + (left + 1)  # the first pixel of the kernel, in the padded picture
+        down_weights, right_weights = self.weights(down), self.weights(right)
+        result = np.zeros(np.broadcast_shapes(y.shape, x.shape), np.float32)
+        for row, below in enumerate(down_weights):
+            line = np.zeros_like(result)
+            for col, beside in enumerate(right_weights):
+                line += beside * self._levels.take(corner + (row * self._width + col))
+            result += below * line
+        return result
+
+
+def _split(at: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
+    """Whole and fractional part of places; those beyond the border are on it."""
+    inside = np.clip(at, 0, side - 1)
+    whole = np.floor(inside)
+    return whole.astype(np.int64), (inside - whole).astype(np.float32)
+
+
+def warp(image: np.ndarray, transform: Transform, method: str = "bicubic") -> np.ndarray:
+    """Move, turn and scale a picture.
+
+    Parameters
+    ----------
+    image : ndarray, shape (h, w)
+        The picture.
+    transform : Transform
+        What is done to it.
+    method : str
+        One of :data:`METHODS`.
+
+    Returns
+    -------
+    ndarray of float32, shape (h, w)
+        The result; where it comes from beyond the border, the last pixels are repeated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.warping import Transform, warp
+    >>> warp(np.array([[0.0, 10.0, 20.0]]), Transform(shift_x=0.5), "bilinear")
+    array([[ 0.,  5., 15.]], dtype=float32)
+    """
+    levels = Interpolator(image, method)
+    cols = np.arange(image.shape[1], dtype=np.float64)
+    chunks = [np.arange(top, min(top + ROWS, image.shape[0]))[:, None] for top in range(0, image.shape[0], ROWS)]
+    return np.concatenate([levels(*transform.sources(image.shape, rows, cols)) for rows in chunks])
