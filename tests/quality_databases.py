@@ -22,7 +22,7 @@ def reference(number):
 
 @cache
 def copy(number, kind, level):
-    """A copy with a kind of ours; ``pixelation``, which is none of them, and ``original`` besides."""
+    """A copy with a kind of ours, or the ``original``."""
     image = reference(number)
     if kind == "original":
         return image
@@ -56,7 +56,7 @@ def kadid10k(folder):
     """One reference, three types, two levels."""
     save(reference(1), folder / "images" / "I01.png")
     lines = ["dist_img,ref_img,dmos,var"]
-    for key, kind in (("01", "blur"), ("11", "gaussian_noise"), ("21", "pixelation")):
+    for key, kind in (("01", "blur"), ("11", "gaussian_noise"), ("19", "pixelation")):
         for level in STRENGTHS:
             save(copy(1, kind, level), folder / "images" / f"I01_{key}_{level:02}.png")
             lines.append(f"I01_{key}_{level:02}.png,I01.png,{5 - level},0.4")
@@ -67,7 +67,7 @@ def kadid10k(folder):
 CSIQ_FILES = {"awgn": "AWGN", "jpeg": "JPEG", "jpeg2000": "jpeg2000", "fnoise": "fnoise", "blur": "BLUR",
               "contrast": "contrast"}  # fmt: skip
 CSIQ_SHEET = {"awgn": "noise", "jpeg2000": "jpeg 2000"}
-CSIQ_KINDS = {"awgn": "gaussian_noise", "jpeg": "jpeg", "jpeg2000": "pixelation", "fnoise": "gaussian_noise",
+CSIQ_KINDS = {"awgn": "gaussian_noise", "jpeg": "jpeg", "jpeg2000": "jpeg2000", "fnoise": "gaussian_noise",
               "blur": "blur", "contrast": "contrast"}  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def _row(index, row, texts):
 
 
 LIVE_COUNTS = {"jp2k": 227, "jpeg": 233, "wn": 174, "gblur": 174, "fastfading": 174}
-LIVE_KINDS = {"jp2k": "pixelation", "jpeg": "jpeg", "wn": "gaussian_noise", "gblur": "blur", "fastfading": "pixelation"}
+LIVE_KINDS = {"jp2k": "jpeg2000", "jpeg": "jpeg", "wn": "gaussian_noise", "gblur": "blur", "fastfading": "pixelation"}
 
 
 def live(folder, realigned=True):

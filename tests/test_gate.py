@@ -22,7 +22,7 @@ from llise.gate.rules import READERS, RuleError, Rules, make_rules
 from llise.gate.settings import Settings, SettingsError, find_settings, line_of, matches, read_settings
 from llise.kinds.limits import LIMITS
 from llise.kinds.registry import get
-from llise.labels import NAMED_KINDS
+from llise.labels import MISALIGNMENT, NAMED_KINDS
 
 
 def fault(*kinds, **settings):
@@ -61,7 +61,7 @@ def test_a_limit_is_in_the_units_and_the_direction_of_its_kind(allow, good, bad)
 
 
 def test_every_kind_that_is_named_has_a_limit_on_a_setting_that_it_estimates():
-    assert set(LIMITS) == set(NAMED_KINDS)
+    assert set(LIMITS) == {*NAMED_KINDS, MISALIGNMENT}
     image = picture(64, 64).astype(np.float32)
     rng = np.random.default_rng(0)
     strengths = {

@@ -12,11 +12,12 @@ from safetensors.numpy import save as to_bytes
 
 from llise import datasets, distortions
 from llise.diagnosis import block_sums, network, pictures, train
-from llise.diagnosis.copies import SETS, draw_scene
 from llise.diagnosis.features import feature_names, features
 from llise.diagnosis.judge import FILE, Judge, JudgeError, greys, shipped_judge
 from llise.diagnosis.samples import draw_samples
-from llise.labels import KINDS
+from llise.diagnosis.scenes import draw_scene
+from llise.diagnosis.sets import SETS
+from llise.labels import KINDS, NAMED_KINDS
 
 # Networks
 
@@ -82,7 +83,7 @@ def test_scenes_say_which_kinds_each_block_has():
 
 
 def test_all_sets_of_kinds_are_told_apart():
-    assert len(SETS) == 21 == len(set(SETS)) and SETS[:6] == tuple((kind,) for kind in KINDS)
+    assert len(SETS) == 64 == len(set(SETS)) and SETS[:6] == tuple((kind,) for kind in KINDS)
 
 
 def test_the_training_pictures_are_there():
@@ -109,8 +110,8 @@ def test_a_small_judge_learns_to_name_kinds_in_a_picture_it_never_saw(small):
     probabilities = judge.probabilities(samples.inputs)
     assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
     right = probabilities.argmax(axis=1) == samples.codes
-    single = samples.codes < len(KINDS)
-    assert right.mean() > 0.35 and right[single].mean() > 0.6  # by chance 1 / 21
+    single = samples.codes < len(NAMED_KINDS)
+    assert right.mean() > 0.25 and right[single].mean() > 0.4  # by chance 1 / 64
     assert "temperature" in report and judge.training["pictures"] == list(TRAINED_ON)
 
 
@@ -210,7 +211,7 @@ def test_the_shipped_judge_is_small_and_says_what_it_was_trained_on():
     path = files("llise.diagnosis") / FILE
     assert os.path.getsize(path) <= 10e6
     header = header_of(path)
-    assert header["features"] == feature_names() and len(header["sets"]) == 21
+    assert header["features"] == feature_names() and len(header["sets"]) == len(SETS)
     assert header["fingerprint"] == shipped_judge().fingerprint()
     training = header["training"]
     assert set(training) >= {"pictures", "scenes", "epochs", "seed"}

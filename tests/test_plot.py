@@ -92,9 +92,9 @@ def test_a_block_map_ends_at_the_edge_of_the_image(axes):
     assert axes.images[-1].get_extent() == [0, 20, 20, 0]
 
 
-@pytest.mark.parametrize("codes", [np.zeros(4, int), np.array([[0, 8]]), np.array([[-1]])])
+@pytest.mark.parametrize("codes", [np.zeros(4, int), np.array([[0, len(BLOCK_LABELS)]]), np.array([[-1]])])
 def test_codes_that_are_no_labels_are_refused(codes, axes):
-    with pytest.raises(ValueError, match="expected rows and columns of 0 to 7"):
+    with pytest.raises(ValueError, match=f"expected rows and columns of 0 to {len(BLOCK_LABELS) - 1}"):
         plot.block_map(codes, ax=axes)
 
 

@@ -259,7 +259,7 @@ def test_what_could_not_be_judged_is_mentioned(tmp_path):
         ),
         (mixture, "Blur of about 2.1 px and Gaussian noise (deviation about 8) in the middle (14 % of the area)."),
         (doubtful, "Probably raised contrast, gain about 1.3, at the upper right (10 % of the area), 62 % confident."),
-        (unknown, "A difference that is none of the known kinds at the left (10 % of the area)."),
+        (unknown, "Strong fault of no known kind at the left (10 % of the area)."),
         (other_scene, "This does not look like a copy of the reference."),
         (hot_pixels, "Impulse noise in 3 pixels at the upper left."),
     ],

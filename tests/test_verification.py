@@ -7,11 +7,13 @@ from scipy.optimize import approx_fprime
 
 from llise import datasets, distortions
 from llise.diagnosis import pictures
-from llise.diagnosis.copies import SETS, draw_pair, is_contrast_about_another_pivot
+from llise.diagnosis.copies import draw_pair, is_contrast_about_another_pivot
 from llise.diagnosis.diagnoser import Diagnoser, diagnose
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.judge import greys, shipped_judge
+from llise.diagnosis.novelty import CLUES
 from llise.diagnosis.second_look import draw_evidence
+from llise.diagnosis.sets import SETS
 from llise.diagnosis.verification import (
     EVIDENCE,
     MOST_SETS,
@@ -93,8 +95,11 @@ def test_weights_are_those_of_greatest_likelihood():
 
 
 def test_evidence_is_drawn_with_the_true_set_among_those_tried():
-    samples = list(draw_evidence(("camera", "text"), shipped_judge(), [(7, seed) for seed in range(12)]))
-    assert samples and all(table.shape[1] == len(EVIDENCE) and 0 <= true < len(table) for table, true in samples)
+    parts = list(draw_evidence(("camera", "text"), shipped_judge(), [(7, seed) for seed in range(12)]))
+    doubtful = [part for part in parts if part.table is not None]
+    assert doubtful and all(part.table.shape[1] == len(EVIDENCE) for part in doubtful)
+    assert all(0 <= part.true < len(part.table) for part in doubtful)
+    assert all(part.clues.shape == (len(CLUES),) and part.blocks > 0 for part in parts)
 
 
 def test_pairs_of_contrast_and_luminance_are_no_contrast_about_a_usual_pivot():

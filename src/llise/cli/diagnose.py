@@ -18,6 +18,7 @@ from llise.cli.options import (
     OUTPUT,
     examples,
     jobs_option,
+    no_align_option,
     quiet_option,
     scheduler_option,
     seed_option,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     default=None,
     help="Learn the manifold of the reference for the report, or do without.  [default: with --html]",
 )
+@no_align_option
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of learned manifolds.")
 @jobs_option
 @scheduler_option
@@ -57,7 +59,8 @@ if TYPE_CHECKING:
 @quiet_option
 def diagnose(
     reference: Path, images: tuple[Path, ...], as_json: bool, as_csv: bool, html: Path | None,
-    model: Path | None, manifold: bool | None, no_cache: bool, jobs: int, scheduler: str | None, seed: int, quiet: bool,
+    model: Path | None, manifold: bool | None, no_align: bool, no_cache: bool, jobs: int, scheduler: str | None,
+    seed: int, quiet: bool,
 ) -> int:  # fmt: skip
     """Say what is wrong with copies of an image.
 
@@ -90,6 +93,7 @@ def diagnose(
             from llise.diagnosis import Diagnoser
 
             diagnoser = Diagnoser(pixels)
+        diagnoser.align = not no_align
         form = "json" if as_json else "csv" if as_csv else "table"
         return judge_files(diagnoser, str(reference), images, form, html, quiet, reported=problems)
 

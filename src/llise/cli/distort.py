@@ -8,7 +8,7 @@ import click
 
 from llise.cli.options import FILE, OUTPUT, examples, quiet_option, seed_option
 from llise.cli.running import one_line_warnings, say
-from llise.labels import NAMED_KINDS
+from llise.labels import MISALIGNMENT, NAMED_KINDS
 
 FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".pgm": "PPM"}
 """Pillow's name of each lossless format, by the file's suffix."""
@@ -33,7 +33,7 @@ def _not_nan(context: click.Context, parameter: click.Parameter, value: float) -
 @click.option(
     "--kind",
     "kinds",
-    type=click.Choice(NAMED_KINDS),
+    type=click.Choice((*NAMED_KINDS, MISALIGNMENT)),
     multiple=True,
     required=True,
     help="Kind of distortion; repeat the option for a mixture.",

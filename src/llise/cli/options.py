@@ -44,6 +44,8 @@ def _not_zero(context: click.Context, parameter: click.Parameter, value: int) ->
 
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show errors only: no progress, notes or warnings.")
+NO_ALIGN = "Judge copies as they lie, also where they are shifted, turned or scaled."
+no_align_option = click.option("--no-align", is_flag=True, help=NO_ALIGN)
 seed_option = click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed for all random numbers."
 )

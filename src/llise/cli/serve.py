@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from llise.cli.options import examples, quiet_option
+from llise.cli.options import examples, no_align_option, quiet_option
 from llise.cli.running import note, one_line_warnings, say
 
 
@@ -16,9 +16,10 @@ from llise.cli.running import note, one_line_warnings, say
 @click.option(
     "--max-files", type=click.IntRange(1, 10_000), default=200, show_default=True, help="Most copies at a time."
 )
+@no_align_option
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @quiet_option
-def serve(port: int, max_size: int, max_files: int, open_page: bool, quiet: bool) -> int:
+def serve(port: int, max_size: int, max_files: int, no_align: bool, open_page: bool, quiet: bool) -> int:
     """Show a page on this computer to drop pictures on.
 
     A reference and its copies are dropped on the page; verdicts appear one by one, then the report, which can be
@@ -41,7 +42,7 @@ def serve(port: int, max_size: int, max_files: int, open_page: bool, quiet: bool
         if open_page:
             click.launch(address)
 
-    limits = Limits(max_bytes=max_size * 1_000_000, max_files=max_files)
+    limits = Limits(max_bytes=max_size * 1_000_000, max_files=max_files, align=not no_align)
     with one_line_warnings(quiet):
         try:
             run(port, limits, started)

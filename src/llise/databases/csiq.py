@@ -11,7 +11,7 @@ from llise.databases.spreadsheet import sheet_rows
 DISTORTIONS = {
     "awgn": DistortionType("additive white Gaussian noise", "gaussian_noise"),
     "jpeg": DistortionType("JPEG compression", "jpeg"),
-    "jpeg2000": DistortionType("JPEG 2000 compression"),
+    "jpeg2000": DistortionType("JPEG 2000 compression", "jpeg2000"),
     "fnoise": DistortionType("additive pink Gaussian noise"),
     "blur": DistortionType("Gaussian blur", "blur"),
     "contrast": DistortionType("global contrast decrements", "contrast"),

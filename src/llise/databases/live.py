@@ -10,7 +10,7 @@ import numpy as np
 from llise.databases.layout import UNCHANGED, Database, DatabaseError, DistortionType, Folder, Item, as_score
 
 DISTORTIONS = {
-    "jp2k": DistortionType("JPEG 2000 compression"),
+    "jp2k": DistortionType("JPEG 2000 compression", "jpeg2000"),
     "jpeg": DistortionType("JPEG compression", "jpeg"),
     "wn": DistortionType("white noise", "gaussian_noise"),
     "gblur": DistortionType("Gaussian blur", "blur"),

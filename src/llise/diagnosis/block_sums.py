@@ -15,6 +15,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis.block_values import block_pixels, full_blocks, squared_steps, with_halo
+from llise.diagnosis.level_sums import flat_and_small, levels_left, noise_by_level
 from llise.diagnosis.reference_blocks import (
     BANDS,
     BLOCK,
@@ -26,11 +28,7 @@ from llise.diagnosis.reference_blocks import (
     TEXTURE_BOUNDS,
     BlockValues,
     ReferenceBlocks,
-    block_pixels,
-    full_blocks,
-    squared_steps,
     sums_by_class,
-    with_halo,
 )
 from llise.kinds.fitting import median_of_neighbours
 
@@ -183,6 +181,7 @@ class _Chunk:
         yield from self.coefficients()
         yield from self.combs()
         yield from self.steps()
+        yield from self.levels()
 
     def blocks(self, values: np.ndarray) -> np.ndarray:
         """Rows of 64 pixels of the blocks of the chunk."""
@@ -294,6 +293,14 @@ class _Chunk:
         yield "steps copy", squared_steps(self.clean, self.inner)
         yield "steps reference", self.of_reference.steps
         yield "steps error", squared_steps(self.clean - self.reference, self.inner)
+
+    def levels(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Noise by grey level, levels that are left, equal neighbours, vanishing details of wavelets."""
+        copy = self.blocks(self.copy)
+        yield "noise by level", noise_by_level(self.of_reference, self.blocks(self.clean) - self.of_reference.pixels)
+        yield "levels", levels_left(self.of_reference, copy)
+        yield "flat copy", flat_and_small(self.copy, self.inner)
+        yield "flat reference", self.of_reference.flat
 
 
 def _sum(values: np.ndarray, factor: np.ndarray | None = None) -> np.ndarray:

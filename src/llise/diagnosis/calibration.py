@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llise.diagnosis import copies
 from llise.diagnosis.estimate_errors import (
     ERROR_BOUNDS,
     SIZE_BOUNDS,
@@ -20,6 +19,8 @@ from llise.diagnosis.estimate_errors import (
 )
 from llise.diagnosis.estimates import estimate_fault, region_error
 from llise.diagnosis.samples import draw_picture_scene
+from llise.diagnosis.scenes import Scene
+from llise.diagnosis.sets import SETS
 
 TAILS = 0.04, 0.96
 """Quantiles of the errors that bound an interval; a little more than 90 %, for pictures that were not calibrated on."""
@@ -146,11 +147,11 @@ def draw_errors(names: tuple[str, ...], seeds: Iterable[tuple[int, ...]]) -> Ite
             continue
         reference = scene.reference
         for code, region in _draw_regions(scene, rng):
-            kinds, error = copies.SETS[code], region_error(reference, scene.copy, region)
+            kinds, error = SETS[code], region_error(reference, scene.copy, region)
             if error < LEAST_ERROR or not any(scene.parameters[code].values()):
                 continue
             found = estimate_fault(reference, scene.copy, region, kinds)
-            for kind in kinds:
+            for kind in found.parameters:
                 values = {name: interval.value for name, interval in found.parameters[kind].items()}
                 classes = size_class(kind, int(region.sum()), values), strength_class(error)
                 partner = next((other for other in kinds if other != kind), None)
@@ -174,7 +175,7 @@ def _known(kind: str, parameters: dict[str, float]) -> dict[str, float]:
     return parameters
 
 
-def _draw_regions(scene: copies.Scene, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray]]:
+def _draw_regions(scene: Scene, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray]]:
     """The whole region of each set of kinds, and rectangles inside it."""
     for code in np.unique(scene.labels[scene.labels >= 0]):
         own = scene.labels == code

@@ -1,26 +1,21 @@
-"""Random faulty copies of pictures, from which the judge learns.
+"""Random faulty copies of pictures with one kind or two.
 
-A scene is a piece of a picture and a copy of it with faults: one kind or two everywhere or in a region, one kind
-everywhere and a second in a region, or two kinds in regions that touch.  Each kind is drawn in the many ways in which
-programs make it (:meth:`llise.kinds.base.Kind.draw`).
+Each kind is drawn in the many ways in which programs make it (:meth:`llise.kinds.base.Kind.draw`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from llise.diagnosis.block_sums import BLOCK
+from llise.diagnosis.sets import code_of
 from llise.distortions import mse, quantise
 from llise.kinds.registry import get
 from llise.kinds.search import draw_copy
-from llise.labels import KINDS
 
-SETS: tuple[tuple[str, ...], ...] = (*((kind,) for kind in KINDS), *combinations(KINDS, 2))
-"""The sets of kinds that are told apart in one place: each kind, and each pair of kinds."""
+WIPING = ("blur", "jpeg", "jpeg2000", "pixelation", "quantization")
+"""Kinds that may wipe out what was there before them."""
 
 LEAST_PART = 0.05
 """Least share of the error of a pair that each kind must cause when it is applied."""
@@ -32,38 +27,6 @@ LEAST_TRACE = 0.03
 """Least share of the error of a pair that its first kind must still cause after the second one."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """A reference, a faulty copy, and which kinds each block has.
-
-    Attributes
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures.
-    labels : ndarray of int16, shape (rows, cols)
-        Index into :data:`SETS` of each block, -1 where there is no fault.
-    parts : dict of int to tuple of float
-        For each set, the error that each of its kinds causes.
-    parameters : dict of int to dict
-        For each set, the settings of its kinds in their own units, where they are known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.copies import draw_scene
-    >>> from llise.diagnosis.pictures import load
-    >>> scene = draw_scene(load("camera")[:64, :64], np.random.default_rng(0))
-    >>> scene.labels.shape
-    (8, 8)
-    """
-
-    reference: np.ndarray
-    copy: np.ndarray
-    labels: np.ndarray
-    parts: dict[int, tuple[float, ...]]
-    parameters: dict[int, dict[str, dict[str, float]]]
-
-
 class Applied(NamedTuple):
     """Kinds applied to a whole picture.
 
@@ -72,7 +35,7 @@ class Applied(NamedTuple):
     image : ndarray of uint8, shape (h, w)
         The copy.
     code : int
-        Index of the kinds in :data:`SETS`.
+        Index of the kinds in :data:`llise.diagnosis.sets.SETS`.
     parts : tuple of float
         Error that each kind causes.
     parameters : dict of str to dict of str to float
@@ -116,100 +79,6 @@ def draw_error(rng: np.random.Generator) -> float:
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-def draw_scene(reference: np.ndarray, rng: np.random.Generator) -> Scene | None:
-    """Make a random faulty copy.
-
-    Parameters
-    ----------
-    reference : ndarray of uint8, shape (h, w)
-        Sides are multiples of 8.
-    rng : numpy.random.Generator
-        Source of all random numbers.
-
-    Returns
-    -------
-    Scene or None
-        None where the faults that were drawn leave no trace.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.copies import draw_scene
-    >>> from llise.diagnosis.pictures import load
-    >>> scene = draw_scene(load("camera")[:64, :64], np.random.default_rng(0))
-    >>> scene.copy.shape
-    (64, 64)
-    """
-    form = rng.choice(4, p=[0.45, 0.2, 0.22, 0.13])
-    if form < 2:
-        applied = _homogeneous(reference, rng)
-        if applied is None:
-            return None
-        copy, code, parts, parameters = applied
-        mask = np.ones(reference.shape, bool) if form == 0 else draw_mask(reference.shape, rng)
-        return _scene(reference, np.where(mask, copy, reference), [(mask, code)], {code: parts}, {code: parameters})
-    return _over(reference, rng) if form == 2 else _side_by_side(reference, rng)
-
-
-def _scene(
-    reference: np.ndarray,
-    copy: np.ndarray,
-    masks: list[tuple[np.ndarray, int]],
-    parts: dict[int, tuple[float, ...]],
-    parameters: dict[int, dict[str, dict[str, float]]],
-) -> Scene:
-    """Put a scene together; of overlapping masks the last one counts."""
-    labels = np.full(tuple(n // BLOCK for n in reference.shape), -1, np.int16)
-    for mask, code in masks:
-        labels[_touched(mask)] = code
-    return Scene(reference, copy, labels, parts, parameters)
-
-
-def _touched(mask: np.ndarray) -> np.ndarray:
-    rows, cols = (n // BLOCK for n in mask.shape)
-    return mask[: rows * BLOCK, : cols * BLOCK].reshape(rows, BLOCK, cols, BLOCK).mean((1, 3)) > 0.2
-
-
-def draw_mask(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Draw a rectangle or an ellipse somewhere in a picture.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Height and width of the picture.
-    rng : numpy.random.Generator
-        Source of all random numbers.
-
-    Returns
-    -------
-    ndarray of bool, shape (h, w)
-        True inside.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.copies import draw_mask
-    >>> mask = draw_mask((64, 64), np.random.default_rng(0))
-    >>> bool(mask.any()), bool(mask.all())
-    (True, False)
-    """
-    y, x = np.ogrid[: shape[0], : shape[1]]
-    (cy, cx), (ry, rx) = rng.uniform(0.2, 0.8, 2) * shape, rng.uniform(0.15, 0.55, 2) * shape
-    u, v = (y - cy) / ry, (x - cx) / rx
-    return (np.abs(u) < 1) & (np.abs(v) < 1) if rng.random() < 0.5 else u * u + v * v < 1
-
-
-def _homogeneous(reference: np.ndarray, rng: np.random.Generator) -> Applied | None:
-    """One kind, or a pair, on the whole picture."""
-    if rng.random() < 0.5:
-        code = int(rng.integers(len(KINDS)))
-        kind = SETS[code][0]
-        single = draw_copy(get(kind), reference, draw_error(rng), rng)
-        return Applied(single.image, code, (mse(reference, single.image),), {kind: single.parameters})
-    code = int(rng.integers(len(KINDS), len(SETS)))
-    return draw_pair(reference, SETS[code], draw_error(rng), rng)
-
-
 def draw_pair(reference: np.ndarray, kinds: tuple[str, ...], wanted: float, rng: np.random.Generator) -> Applied | None:
     """Apply two kinds in random order.
 
@@ -218,7 +87,7 @@ def draw_pair(reference: np.ndarray, kinds: tuple[str, ...], wanted: float, rng:
     reference : ndarray of uint8, shape (h, w)
         Picture to distort.
     kinds : tuple of str
-        A pair of :data:`SETS`.
+        A pair of :data:`llise.diagnosis.sets.SETS`.
     wanted : float
         Mean squared error to aim at.
     rng : numpy.random.Generator
@@ -238,7 +107,7 @@ def draw_pair(reference: np.ndarray, kinds: tuple[str, ...], wanted: float, rng:
     >>> sorted(pair.parameters)
     ['gaussian_noise', 'luminance']
     """
-    code = SETS.index(kinds)
+    code = code_of(*kinds)
     if {"contrast", "blur"} & set(kinds):
         # Beyond, next to nothing of the image is left, and either kind alone would do that as well.
         wanted = min(wanted, 0.6 * float(reference.std()) ** 2)
@@ -253,7 +122,7 @@ def draw_pair(reference: np.ndarray, kinds: tuple[str, ...], wanted: float, rng:
             reference=reference if whole else None,
         )  # fmt: skip
         trace = np.inf
-        if attempt[1] in ("blur", "jpeg"):
+        if attempt[1] in WIPING:
             alone = get(attempt[1]).draw(reference, np.random.default_rng(seed))
             trace = mse(second.image, quantise(alone.path(second.strength)))
         total = mse(reference, second.image)
@@ -313,37 +182,3 @@ def _first_share(order: list[str], rng: np.random.Generator) -> float:
         shift = rng.uniform(0.38, 0.75)
         return shift if order[0] == "luminance" else 1 - shift
     return rng.uniform(0.25, 0.75)
-
-
-def _over(reference: np.ndarray, rng: np.random.Generator) -> Scene | None:
-    """One kind everywhere, a second one in a region."""
-    first, second = (KINDS[i] for i in rng.permutation(len(KINDS))[:2])
-    below = draw_copy(get(first), reference, draw_error(rng), rng)
-    above = draw_copy(get(second), below.image, draw_error(rng), rng)
-    mask = draw_mask(reference.shape, rng)
-    alone, both = SETS.index((first,)), SETS.index(tuple(sorted((first, second), key=KINDS.index)))
-    own = {first: mse(reference, below.image), second: mse(below.image, above.image)}
-    if mask.mean() > 0.8 or min(own.values()) < 1 or own[second] < LEAST_PART * own[first]:
-        return None
-    return _scene(
-        reference, np.where(mask, above.image, below.image), [(np.ones(reference.shape, bool), alone), (mask, both)],
-        {alone: (own[first],), both: tuple(own[kind] for kind in SETS[both])},
-        {alone: {first: below.parameters}, both: {first: below.parameters, second: above.parameters}},
-    )  # fmt: skip
-
-
-def _side_by_side(reference: np.ndarray, rng: np.random.Generator) -> Scene | None:
-    """Two kinds in two regions that touch."""
-    kinds = [KINDS[i] for i in rng.permutation(len(KINDS))[:2]]
-    copies = [draw_copy(get(kind), reference, draw_error(rng), rng) for kind in kinds]
-    errors = [mse(reference, copy.image) for copy in copies]
-    if min(errors) < 2 or max(errors) > 60 * min(errors):
-        return None
-    mask = draw_mask(reference.shape, rng)
-    codes = [SETS.index((kind,)) for kind in kinds]
-    return _scene(
-        reference, np.where(mask, copies[0].image, copies[1].image),
-        [(np.ones(reference.shape, bool), codes[1]), (mask, codes[0])],
-        {code: (error,) for code, error in zip(codes, errors)},
-        {code: {kind: copy.parameters} for code, kind, copy in zip(codes, kinds, copies)},
-    )  # fmt: skip

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
+from llise.diagnosis.aligned_faults import judge_aligned
 from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate, region_error
 from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place, without_gaps
 from llise.diagnosis.judge import Judge, greys, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
+from llise.diagnosis.nature import nature_of
+from llise.diagnosis.novelty import FALSE_ALARMS, check_false_alarms, clues_of, named
+from llise.diagnosis.outliers import outliers
+from llise.diagnosis.parts import Judge as AreaJudge
 from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import connected_areas
-from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
 from llise.diagnosis.verification import evidence, explains_as_well, likely_sets, simplest, weighed
 from llise.images import as_uint8, check_reference, check_same_size
 
@@ -38,6 +46,11 @@ class Diagnoser:
         The pristine image; other than 8-bit grey is converted by the rules of :mod:`llise.images`.
     judge : Judge, optional
         Another judge than the shipped one.
+    false_alarms : float
+        Share of the faults with named kinds that may be called unknown.
+    align : bool
+        Measure whether a copy is shifted, turned or scaled, and judge what remains after aligning. If False, copies
+        are judged as they lie.
     random_state : int
         Seed for the training images of the manifold.
     n_jobs : int or None
@@ -66,12 +79,16 @@ class Diagnoser:
         reference: np.ndarray,
         *,
         judge: Judge | None = None,
+        false_alarms: float = FALSE_ALARMS,
+        align: bool = True,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.reference = as_uint8(reference, "reference")
         check_reference(self.reference, BLOCK)
         self.judge = judge or shipped_judge()
+        self.false_alarms = check_false_alarms(false_alarms)
+        self.align = align
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.manifold: ReferenceManifold | None = None
@@ -154,7 +171,11 @@ class Diagnoser:
         image = as_uint8(image)
         check_same_size(self.reference, image)
         measures = measure_copy(self.reference, image)
-        faults = self._faults(image, measures) if measures.changed.any() else []
+        aligned = judge_aligned(self.reference, image, self._judge_moved) if self.align else None
+        if aligned:
+            faults, is_copy = aligned.faults, True
+        else:
+            faults, is_copy = self._faults(image, measures) if measures.changed.any() else [], measures.is_copy
         nearest, position = self.manifold.place(image) if self.manifold else (None, None)
         return Diagnosis(
             faults=faults,
@@ -165,10 +186,16 @@ class Diagnoser:
             block_severity=measures.block_mse,
             image=image,
             ssim_map=measures.ssim_map,
-            is_copy=measures.is_copy,
+            is_copy=is_copy,
             nearest=nearest,
             position=position,
+            aligned_reference=aligned.reference if aligned else None,
         )
+
+    def _judge_moved(self, reference: np.ndarray, image: np.ndarray) -> Diagnosis:
+        """Judge a part of a copy against the same part of the moved reference."""
+        part = Diagnoser(reference, judge=self.judge, false_alarms=self.false_alarms, align=False)
+        return next(part.diagnose([image]))
 
     def _faults(self, image: np.ndarray, measures: Measures) -> list[Fault]:
         """Everything that is wrong, the worst first."""
@@ -185,15 +212,24 @@ class Diagnoser:
             return self.judge(regions, context, self._greys)
 
         parts = [
-            Part(number, mask, self._verified(mask, probabilities, estimates))
+            self._named(Part(number, mask, self._verified(mask, probabilities, estimates)), estimates)
             for number, area in enumerate(connected_areas(measures.changed))
-            for mask, probabilities in split(self._blocks, image, area, judge)
+            for mask, probabilities in self._divided(image, area, judge)
         ]
         parts = without_gaps(self._told_apart(parts, estimates), measures.changed)
         findings = assemble(parts, measures.block_mse)
         for finding in findings:
             extend(finding, self._texture, findings)
         return findings
+
+    def _divided(self, image: np.ndarray, area: np.ndarray, judge: AreaJudge) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Parts of an area with the probabilities of their kinds; what stands out from the area is judged by itself."""
+        strange = outliers(self.reference, image, area)
+        if strange.any():
+            added = split(self._blocks, image, strange, judge)
+            if all({CONTENT, UNKNOWN} & set(SETS[int(probabilities.argmax())]) for _, probabilities in added):
+                return [*split(self._blocks, image, area & ~strange, judge), *added]
+        return split(self._blocks, image, area, judge)
 
     @staticmethod
     def _told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
@@ -202,7 +238,7 @@ class Diagnoser:
         for part in parts:
             largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
             if part.kinds != largest.kinds and explains_as_well(largest.kinds, part.kinds, part.mask, estimates):
-                part = Part(part.area, part.mask, largest.probabilities)
+                part = replace(largest, area=part.area, mask=part.mask)
             kept.append(part)
         return kept
 
@@ -213,6 +249,25 @@ class Diagnoser:
             return probabilities
         table = evidence(estimates, mask, probabilities, codes, self._greys)
         return simplest(weighed(probabilities, codes, table, self.judge.verification), mask, estimates)
+
+    def _named(self, part: Part, estimates: CopyEstimates) -> Part:
+        """The part as unknown where the named kinds do not account for it, otherwise without that possibility."""
+        novelty = self.judge.novelty
+        nearest = SETS[named(part.probabilities)]
+        if novelty is None:
+            return part
+        blocks = int(part.mask.sum())
+        error = region_error(self.reference, estimates.copy, part.mask)
+        score = novelty.score(clues_of(part.probabilities, estimates.of(part.mask, nearest), error))
+        p_value, strange = novelty.p_value(score, blocks, error), float(expit(score))
+        known = part.probabilities * (np.arange(len(SETS)) != UNKNOWN_CODE)
+        known /= known.sum()
+        if p_value < self.false_alarms:
+            strange = max(strange, LEAST_STRANGE)
+            probabilities = (1 - strange) * known + strange * np.eye(1, len(SETS), UNKNOWN_CODE)[0]
+            return Part(part.area, part.mask, probabilities, p_value, nearest)
+        usual = min(1.0, p_value / UNUSUAL) * (1 - strange)
+        return Part(part.area, part.mask, known * usual, p_value)
 
     def _fault(self, finding: Finding, findings: list[Finding], estimates: CopyEstimates) -> Fault:
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))
@@ -231,6 +286,9 @@ class Diagnoser:
             severity={kind: estimate.severity[kind] for kind in finding.kinds},
             estimate={kind: estimate.parameters.get(kind, {}) for kind in finding.kinds if kind != UNKNOWN},
             explained=estimate.explained,
+            p_value=finding.p_value,
+            nature=nature_of(self.reference, estimates.copy, finding.mask) if finding.kinds == (UNKNOWN,) else (),
+            nearest_kinds=finding.nearest_kinds,
         )
 
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -287,6 +345,12 @@ def _threadpools() -> ThreadpoolController:
     """The libraries with threads of their own; to look for them takes milliseconds."""
     return ThreadpoolController()
 
+
+UNUSUAL = 0.1
+"""p-value below which named kinds are said with less confidence."""
+
+LEAST_STRANGE = 0.51
+"""Least confidence with which a fault is called unknown."""
 
 STATE = 2
 """Version of a saved diagnoser; 0.1.0 had none."""

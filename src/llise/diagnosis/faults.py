@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import ndimage
 
-from llise.diagnosis.copies import SETS
 from llise.diagnosis.regions import SMALL_ISLAND
-from llise.labels import KINDS
+from llise.diagnosis.sets import SETS, UNKNOWN, code_of, is_set
 
 ALIKE = 6.0
 """Parts of the same kinds are one fault where their errors differ by less than this factor."""
 
 MAY_LIE_BELOW = 0.08
 """Probability of the kind of an area's largest part from which it is taken to lie below that of another part."""
+
+MOSTLY_UNKNOWN = 0.5
+"""Share of an area from which all of it is unknown."""
 
 TINY, DOUBTFUL = 0.01, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
@@ -45,18 +47,24 @@ class Part:
         Its blocks.
     probabilities : ndarray, shape (n_sets,)
         What the judge says of it.
+    p_value : float
+        Share of parts with named kinds that are at least as strange.
+    nearest_kinds : tuple of str
+        The named kinds that an unknown part is most like.
 
     Examples
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.faults import Part
-    >>> Part(0, np.ones((2, 2), bool), np.eye(21)[3]).kinds
+    >>> Part(0, np.ones((2, 2), bool), np.eye(64)[3]).kinds
     ('blur',)
     """
 
     area: int
     mask: np.ndarray
     probabilities: np.ndarray
+    p_value: float = 1.0
+    nearest_kinds: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -81,6 +89,8 @@ class Finding:
         Blocks over which the fault extends.
     confidence : float
         Probability that the kinds are right.
+    p_value, nearest_kinds
+        As of :class:`Part`, of its largest part.
 
     Examples
     --------
@@ -93,6 +103,8 @@ class Finding:
     kinds: tuple[str, ...]
     mask: np.ndarray
     confidence: float
+    p_value: float = 1.0
+    nearest_kinds: tuple[str, ...] = ()
 
 
 def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
@@ -114,15 +126,15 @@ def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.sets import SETS, UNKNOWN, code_of, is_set
     >>> from llise.diagnosis.faults import Part, assemble
     >>> left = np.arange(12).reshape(2, 6) % 6 < 3
-    >>> jpeg, both = (np.eye(21)[SETS.index(kinds)] for kinds in (("jpeg",), ("blur", "jpeg")))
+    >>> jpeg, both = (np.eye(64)[SETS.index(kinds)] for kinds in (("jpeg",), ("blur", "jpeg")))
     >>> findings = assemble([Part(0, left, jpeg), Part(0, ~left, both)], np.ones((2, 6)))
     >>> [(finding.kinds, int(finding.mask.sum())) for finding in findings]
     [(('jpeg',), 12), (('blur',), 6)]
     """
-    parts = _without_strays(parts)
+    parts = _without_strays(_with_the_unknown(parts))
     found: list[Finding] = []
     for area in sorted({part.area for part in parts}):
         found += _of_area([part for part in parts if part.area == area])
@@ -153,7 +165,7 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
     >>> import numpy as np
     >>> from llise.diagnosis.faults import Part, without_gaps
     >>> columns = np.arange(12) // 2 * np.ones((4, 1), int)
-    >>> noise, blur, impulses = (np.eye(21)[i] for i in (1, 3, 4))
+    >>> noise, blur, impulses = (np.eye(64)[i] for i in (1, 3, 4))
     >>> parts = [Part(0, columns < 2, noise), Part(0, columns == 2, impulses), Part(0, columns > 2, blur)]
     >>> [part.kinds for part in without_gaps(parts, columns != 2)]
     [('gaussian_noise',), ('blur',)]
@@ -170,7 +182,19 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
         rest = part.mask & changed
         if rest.any():
             near = ndimage.binary_dilation(rest, iterations=2)
-            kept.append(Part(part.area, rest, max(beside, key=lambda other: (near & other.mask).sum()).probabilities))
+            kept.append(replace(max(beside, key=lambda other: (near & other.mask).sum()), mask=rest))
+    return kept
+
+
+def _with_the_unknown(parts: list[Part]) -> list[Part]:
+    """Parts of an area that is mostly unknown become unknown too: named kinds there are only what it looks like."""
+    kept = []
+    for part in parts:
+        beside = [other for other in parts if other.area == part.area]
+        largest = max(beside, key=lambda other: other.mask.sum())
+        whole = sum(int(other.mask.sum()) for other in beside)
+        mostly = largest.kinds == (UNKNOWN,) and largest.mask.sum() >= MOSTLY_UNKNOWN * whole
+        kept.append(replace(largest, mask=part.mask) if mostly else part)
     return kept
 
 
@@ -194,11 +218,11 @@ def _without_strays(parts: list[Part]) -> list[Part]:
         hosts = [
             host
             for host in large
-            if part.probabilities[SETS.index(host.kinds)] > least or set(host.kinds) < set(part.kinds)
+            if part.probabilities[code_of(*host.kinds)] > least or set(host.kinds) < set(part.kinds)
         ]
         if hosts:
-            host = max(hosts, key=lambda host: part.probabilities[SETS.index(host.kinds)])
-            kept.append(Part(part.area, part.mask, host.probabilities))
+            host = max(hosts, key=lambda host: part.probabilities[code_of(*host.kinds)])
+            kept.append(replace(host, area=part.area, mask=part.mask))
         else:
             kept.append(part)
     return kept
@@ -206,15 +230,16 @@ def _without_strays(parts: list[Part]) -> list[Part]:
 
 def _under(part: Part, largest: Part) -> Part:
     """The part with the kind of the largest part of its area besides, where that may well lie below its own."""
-    if len(part.kinds) > 1 or len(largest.kinds) > 1 or part.kinds == largest.kinds:
+    if len(part.kinds) > 1 or len(largest.kinds) > 1 or not is_set(*part.kinds, *largest.kinds):
         return part
-    both = tuple(sorted((*part.kinds, *largest.kinds), key=KINDS.index))
+    if part.kinds == largest.kinds:
+        return part
     below = sum(float(p) for p, kinds in zip(part.probabilities, SETS) if largest.kinds[0] in kinds)
     if below < MAY_LIE_BELOW:
         return part
     probabilities = np.zeros_like(part.probabilities)
-    probabilities[SETS.index(both)] = part.confidence
-    return Part(part.area, part.mask, probabilities)
+    probabilities[code_of(*part.kinds, *largest.kinds)] = part.confidence
+    return replace(part, probabilities=probabilities)
 
 
 def _of_area(parts: list[Part]) -> list[Finding]:
@@ -225,10 +250,12 @@ def _of_area(parts: list[Part]) -> list[Finding]:
     single: dict[str, Finding] = {}
     for part in sorted(parts, key=lambda part: -part.mask.sum()):
         if len(part.kinds) > 1 and not alone & set(part.kinds):
-            mixtures.append(Finding(part.kinds, part.mask, part.confidence))
+            mixtures.append(Finding(part.kinds, part.mask, part.confidence, part.p_value, part.nearest_kinds))
             continue
         for kind in part.kinds:
-            finding = single.setdefault(kind, Finding((kind,), part.mask, part.confidence))
+            finding = single.setdefault(
+                kind, Finding((kind,), part.mask, part.confidence, part.p_value, part.nearest_kinds)
+            )
             finding.mask = finding.mask | part.mask
     return [*mixtures, *single.values()]
 
@@ -285,8 +312,9 @@ def in_place(finding: Finding, findings: list[Finding]) -> tuple[tuple[str, ...]
         common = (finding.mask & other.mask).sum()
         if other is finding or not common or len(finding.kinds) > 1 or len(other.kinds) > 1:
             continue
-        if other.mask.sum() >= size and common >= 0.7 * size and len(kinds) == 1:
-            kinds = tuple(sorted((*kinds, *other.kinds), key=KINDS.index))
+        below = other.mask.sum() >= size and common >= 0.7 * size and len(kinds) == 1
+        if below and is_set(*kinds, *other.kinds):
+            kinds = SETS[code_of(*kinds, *other.kinds)]
         elif other.mask.sum() < size:
             mask = mask & ~other.mask
     return kinds, mask if mask.sum() >= 0.2 * size else finding.mask

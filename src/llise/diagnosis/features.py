@@ -19,6 +19,7 @@ from llise.diagnosis.block_sums import (
     LONELY_BOUNDS,
     MEAN_FUNCTIONS,
 )
+from llise.diagnosis.level_features import level_features
 from llise.diagnosis.reference_blocks import N_AMPLITUDES, N_BANDS, TEXTURE_BOUNDS
 
 ROUNDING = 0.1
@@ -29,6 +30,7 @@ LARGEST = 12.0
 _GREY = ("one", "grey", "grey2", "grey3")
 _BLUR = tuple(name for name in FUNCTIONS if name.startswith("blur"))
 _JPEG = tuple(name for name in FUNCTIONS if name.startswith("jpeg"))
+_WAVELET = tuple(name for name in FUNCTIONS if name.startswith("wavelet"))
 _MODELS = {
     "shift": _GREY[:1],
     "line": _GREY[:2],
@@ -40,13 +42,18 @@ _MODELS = {
     "curve jpeg": (*_GREY, *_JPEG),
     "blur jpeg": (*_BLUR, *_JPEG),
     "all": (*_GREY, *_BLUR, *_JPEG),
+    "wavelet": _WAVELET,
+    "blur wavelet": (*_BLUR, *_WAVELET),
+    "curve wavelet": (*_GREY, *_WAVELET),
+    "jpeg wavelet": (*_JPEG, *_WAVELET),
 }
 
 
 _COMPARED = (
     ("curve", "curve blur"), ("curve", "curve jpeg"), ("blur", "blur jpeg"), ("jpeg", "blur jpeg"),
     ("curve blur", "all"), ("curve jpeg", "all"), ("line", "curve"), ("shift", "line"), ("blur", "curve blur"),
-    ("jpeg", "curve jpeg"),
+    ("jpeg", "curve jpeg"), ("blur", "blur wavelet"), ("wavelet", "blur wavelet"), ("jpeg", "jpeg wavelet"),
+    ("wavelet", "jpeg wavelet"), ("wavelet", "curve wavelet"),
 )  # fmt: skip
 
 
@@ -162,6 +169,7 @@ class _Features:
         self.coefficients()
         self.combs()
         self.steps()
+        self.out |= level_features(self.group, self.n)
         return self.out
 
     def impulses(self) -> None:
@@ -209,7 +217,7 @@ class _Features:
         out["clean part"] = out["clean mse"] - out["mse"]
         out["usable"] = n / (self.n + 1)
         # The prior of a coefficient has a deviation of about 1 against an error of about 1 grey level.
-        prior = np.array([1e-3, 1e-3, 1e-2, 1e-2] + [2.0] * 10)
+        prior = np.array([1e-3, 1e-3, 1e-2, 1e-2] + [2.0] * 13)
         left: dict[str, np.ndarray] = {}
         for name, functions in _MODELS.items():
             coefficients, left[name] = _fit(gram, [FUNCTIONS.index(f) for f in functions], prior)
@@ -229,9 +237,12 @@ class _Features:
                 out["gain of all"] = coefficients[:, 1] / 64
                 for i in range(5):
                     out[f"jpeg coefficient {i}"] = np.arcsinh(coefficients[:, 9 + i])
+            if name == "wavelet":
+                for i in range(3):
+                    out[f"wavelet coefficient {i}"] = np.arcsinh(coefficients[:, i])
         for a, b in _COMPARED:
             out[f"{a} against {b}"] = out[f"left {b}"] - out[f"left {a}"]
-        for i, name in enumerate((*_BLUR, *_JPEG)):
+        for i, name in enumerate((*_BLUR, *_JPEG, *_WAVELET)):
             k = FUNCTIONS.index(name)
             out[f"likeness {name}"] = gram[:, k, -1] / np.sqrt((gram[:, k, k] + n) * (total + n * ROUNDING))
             if i < 5:

@@ -18,16 +18,18 @@ from typing import Any
 import numpy as np
 
 from llise.diagnosis import network
-from llise.diagnosis.copies import SETS
 from llise.diagnosis.features import feature_names, features
+from llise.diagnosis.novelty import Novelty
+from llise.diagnosis.sets import SETS
 from llise.storage.files import atomic_write
 
-VERSION = 2
+VERSION = 3
 """Version of the file's form; a judge of another version is refused."""
 
 FILE = "judge.safetensors"
 N_LAYERS = 3
 TRAIN_AGAIN = "train it again with python -m llise.diagnosis.train"
+BACKGROUND_SCALE = 20
 FURTHEST = 6.0
 """Standardised features are cut at so many deviations."""
 
@@ -52,6 +54,11 @@ class Judge:
         Errors of the estimates in units of the kinds, see :mod:`llise.diagnosis.calibration`.
     verification : ndarray of float32, shape (n_evidence,)
         Weights of the evidence for doubtful parts, see :mod:`llise.diagnosis.verification`.
+    novelty : Novelty or None
+        Tells faults without a name; None if all faults have to be named.
+    background : ndarray of int8, shape (n, n_inputs)
+        Standardised inputs of some parts of the training, times :data:`BACKGROUND_SCALE`, from which a taught kind is
+        told.
     training : dict
         What the judge was trained on: pictures, scenes, seed.
 
@@ -68,6 +75,8 @@ class Judge:
     temperature: float
     errors: dict[str, np.ndarray]
     verification: np.ndarray
+    novelty: Novelty | None
+    background: np.ndarray
     training: dict[str, Any]
 
     def __repr__(self) -> str:
@@ -89,7 +98,7 @@ class Judge:
         Returns
         -------
         ndarray of float32, shape (n, n_sets)
-            Probabilities, in the order of :data:`llise.diagnosis.copies.SETS`.
+            Probabilities, in the order of :data:`llise.diagnosis.sets.SETS`.
 
         Examples
         --------
@@ -99,7 +108,7 @@ class Judge:
         >>> picture = np.arange(64 * 64, dtype=np.uint8).reshape(64, 64)
         >>> sums = block_sums.measure(picture, picture + np.uint8(9) * (picture < 200)).sum((0, 1))
         >>> shipped_judge()(sums[None], sums, (127.5, 73.9, 127.5)).shape
-        (1, 21)
+        (1, 64)
         """
         values = features(np.concatenate([sums, context[None]]), greys)
         n = values.shape[1]
@@ -127,7 +136,7 @@ class Judge:
         >>> from llise.diagnosis.judge import shipped_judge
         >>> judge = shipped_judge()
         >>> judge.probabilities(judge.mean[None]).shape
-        (1, 21)
+        (1, 64)
         """
         return self._mean_answer(self.networks, standardised(inputs, self.mean, self.scale))
 
@@ -151,12 +160,14 @@ class Judge:
         """
         named = {
             "mean": self.mean, "scale": self.scale, "temperature": np.array([self.temperature], np.float32),
-            "verification": self.verification,
+            "verification": self.verification, "background": self.background,
         }  # fmt: skip
         for number, weights in enumerate(self.networks):
             for layer in range(N_LAYERS):
                 named[f"network{number}.matrix{layer}"] = weights[2 * layer]
                 named[f"network{number}.offset{layer}"] = weights[2 * layer + 1]
+        if self.novelty is not None:
+            named |= {"novelty.weights": self.novelty.weights, "novelty.scores": self.novelty.scores}
         return named | {f"errors.{name}": values for name, values in self.errors.items()}
 
     def fingerprint(self) -> str:
@@ -261,7 +272,11 @@ class Judge:
         ]
         errors = {name.removeprefix("errors."): values for name, values in arrays.items() if name.startswith("errors.")}
         temperature = float(arrays["temperature"][0])
-        return cls(arrays["mean"], arrays["scale"], networks, temperature, errors, arrays["verification"], training)
+        novelty = Novelty(arrays["novelty.weights"], arrays["novelty.scores"]) if "novelty.weights" in arrays else None
+        return cls(
+            arrays["mean"], arrays["scale"], networks, temperature, errors, arrays["verification"], novelty,
+            arrays["background"], training,
+        )  # fmt: skip
 
 
 def standardised(inputs: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:

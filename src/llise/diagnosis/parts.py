@@ -15,11 +15,11 @@ from scipy import ndimage
 
 from llise.diagnosis.block_sums import box_of, measure, names
 from llise.diagnosis.chains import GREY
-from llise.diagnosis.copies import SETS
 from llise.diagnosis.features import curve_misfit
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import ALL_AROUND
-from llise.labels import KINDS
+from llise.diagnosis.sets import SETS, UNKNOWN
+from llise.labels import NAMED_KINDS
 
 Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Probabilities (n, n_sets) of regions from their sums (n, n_sums) and those of the area around them (n_sums,)."""
@@ -36,7 +36,8 @@ CURVES_DIFFER = 120.0
 SURE_OF_KIND = 0.75
 """Probability with which a part must have, or lack, a kind to be told apart from the rest of its area."""
 
-MEMBERS = np.array([[kind in kinds for kind in KINDS] for kinds in SETS], np.float32)
+NAMES = (*NAMED_KINDS, UNKNOWN)
+MEMBERS = np.array([[kind in kinds for kind in NAMES] for kinds in SETS], np.float32)
 """Which set has which kind."""
 
 MOST_TILES = 1600
@@ -76,7 +77,7 @@ def split(
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.sets import SETS
     >>> from llise.diagnosis.parts import split
     >>> picture = np.arange(64 * 64, dtype=np.uint8).reshape(64, 64)
     >>> sure = np.eye(1, len(SETS))
@@ -282,7 +283,7 @@ class _Tiles:
 def _differs(probabilities: np.ndarray, kinds: tuple[str, ...]) -> bool:
     """Whether a part surely has a kind that the rest of its area does not have, or surely lacks one that it has."""
     present = probabilities @ MEMBERS
-    common = np.isin(KINDS, kinds)
+    common = np.isin(NAMES, kinds)
     return bool(present[~common].max() > SURE_OF_KIND or present[common].min() < 1 - SURE_OF_KIND)
 
 

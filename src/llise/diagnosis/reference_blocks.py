@@ -11,6 +11,15 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis.block_values import (
+    block_pixels,
+    flat_counts,
+    full_blocks,
+    small_detail_counts,
+    squared_steps,
+    with_halo,
+)
+from llise.diagnosis.wavelet import code_wavelet
 from llise.differences import BLOCK
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
 from llise.kinds.jpeg_tables import COSINES
@@ -21,8 +30,12 @@ BLUR_SIGMAS = (0.6, 1.2, 2.4, 4.8, 9.6)
 JPEG_FACTORS = (0.3, 0.8, 2.0, 5.0, 12.0)
 """Multiples of the standard quantiser table with which the reference is coded for the same comparison."""
 
+WAVELET_STEPS = (12.0, 36.0, 108.0)
+"""Quantiser steps with which the reference is coded by a wavelet transform for the same comparison."""
+
 REFERENCE_FUNCTIONS = (
     "one", "grey", "grey2", "grey3", *(f"blur{i}" for i in range(5)), *(f"jpeg{i}" for i in range(5)),
+    *(f"wavelet{i}" for i in range(3)),
 )  # fmt: skip
 """Functions of a pixel of the reference by which the error of a copy may be explained."""
 
@@ -51,9 +64,6 @@ DIRECTED_BANDS = np.stack(
 """Which coefficient (64, 3 * n_bands) lies in which band and direction."""
 
 _UPPER = np.triu_indices(len(REFERENCE_FUNCTIONS))
-_LAST_COLUMN = (_COLUMN == BLOCK - 1).astype(np.float32)
-_LAST_ROW = (_ROW == BLOCK - 1).astype(np.float32)
-_ON_LINES = np.stack([_LAST_COLUMN, 1 - _LAST_COLUMN, _LAST_ROW, 1 - _LAST_ROW], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +90,10 @@ class BlockValues:
         Sum of squared coefficients of each band and direction.
     steps : ndarray of float32, shape (..., 4)
         Squared steps between neighbours, see :func:`squared_steps`.
+    order : ndarray of int8, shape (..., 64)
+        Pixels in the order of their grey level.
+    flat : ndarray of float32, shape (..., 12)
+        Equal neighbours and details that vanish, see :func:`flat_counts` and :func:`small_detail_counts`.
 
     Examples
     --------
@@ -100,6 +114,8 @@ class BlockValues:
     amplitude_count: np.ndarray
     band_power: np.ndarray
     steps: np.ndarray
+    order: np.ndarray
+    flat: np.ndarray
 
 
 class ReferenceBlocks:
@@ -172,7 +188,7 @@ class ReferenceBlocks:
         >>> import numpy as np
         >>> from llise.diagnosis.reference_blocks import ReferenceBlocks
         >>> ReferenceBlocks(np.zeros((16, 24), np.uint8)).values(1, 0, 2, 3).functions.shape
-        (3, 14, 64)
+        (3, 17, 64)
         """
         if self._kept is None:
             return self._compute(top, left, bottom, right)
@@ -192,7 +208,8 @@ class ReferenceBlocks:
         functions = np.empty((len(pixels), len(REFERENCE_FUNCTIONS), BLOCK * BLOCK), np.float32)
         for i, values in enumerate((np.ones_like(grey), grey, grey**2, grey**3)):
             functions[:, i] = block_pixels(values[inner])
-        for i, changed in enumerate((*blurred, *coded), 4):
+        waves = code_wavelet(reference, WAVELET_STEPS)
+        for i, changed in enumerate((*blurred, *coded, *waves), 4):
             functions[:, i] = block_pixels(changed[inner]) - pixels
         products = np.matmul(functions, functions.swapaxes(1, 2))[:, _UPPER[0], _UPPER[1]]
         coefficients = _times(pixels, DCT)
@@ -210,95 +227,14 @@ class ReferenceBlocks:
             amplitude_count=sums_by_class(amplitudes, np.ones_like(power)),
             band_power=_times(power, DIRECTED_BANDS),
             steps=squared_steps(reference, inner),
+            order=np.argsort(pixels, axis=1, kind="stable").astype(np.int8),
+            flat=np.concatenate([flat_counts(reference, inner), small_detail_counts(reference, inner)], axis=1),
         )
 
 
 def _times(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Each row times a matrix, one by one: in one product, the rounding of a row would depend on how many there are."""
     return np.matmul(rows[:, None], matrix)[:, 0]
-
-
-def full_blocks(picture: np.ndarray) -> np.ndarray:
-    """Return a picture whose last row and column are repeated so that all blocks are full.
-
-    Parameters
-    ----------
-    picture : ndarray, shape (h, w)
-        A picture.
-
-    Returns
-    -------
-    ndarray, shape (8 * rows, 8 * cols)
-        The picture in full blocks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.reference_blocks import full_blocks
-    >>> full_blocks(np.zeros((20, 8))).shape
-    (24, 8)
-    """
-    height, width = picture.shape
-    if height % BLOCK == width % BLOCK == 0:
-        return picture
-    return np.pad(picture, [(0, -height % BLOCK), (0, -width % BLOCK)], mode="edge")
-
-
-def with_halo(picture: np.ndarray, box: tuple[int, int, int, int], halo: int) -> tuple[np.ndarray, tuple[slice, slice]]:
-    """Cut a box of blocks out of a picture together with pixels around it.
-
-    Parameters
-    ----------
-    picture : ndarray, shape (8 * rows, 8 * cols)
-        A picture in full blocks.
-    box : tuple of int
-        Top, left, bottom and right in blocks.
-    halo : int
-        Pixels around the box, fewer where the picture ends.
-
-    Returns
-    -------
-    part : ndarray
-        The box and its surroundings.
-    inner : tuple of slice
-        Where in the part the box lies.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.reference_blocks import with_halo
-    >>> part, inner = with_halo(np.zeros((64, 64)), (0, 3, 2, 5), 4)
-    >>> part.shape, inner
-    ((20, 24), (slice(0, 16, None), slice(4, 20, None)))
-    """
-    top, left, bottom, right = (BLOCK * side for side in box)
-    north, west = max(top - halo, 0), max(left - halo, 0)
-    inner = slice(top - north, bottom - north), slice(left - west, right - west)
-    return picture[north : bottom + halo, west : right + halo], inner
-
-
-def block_pixels(values: np.ndarray) -> np.ndarray:
-    """Return rows of the 64 pixels of each block.
-
-    Parameters
-    ----------
-    values : ndarray, shape (8 * rows, 8 * cols)
-        A picture in full blocks.
-
-    Returns
-    -------
-    ndarray, shape (rows * cols, 64)
-        Pixels of each block, row by row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.reference_blocks import block_pixels
-    >>> block_pixels(np.arange(128).reshape(8, 16))[1, :8]
-    array([ 8,  9, 10, 11, 12, 13, 14, 15])
-    """
-    rows, cols = values.shape[0] // BLOCK, values.shape[1] // BLOCK
-    return values.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows * cols, BLOCK * BLOCK)
 
 
 def sums_by_class(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -327,33 +263,3 @@ def sums_by_class(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
     places = count * np.arange(len(classes))[:, None] + classes
     sums = np.bincount(places.ravel(), values.ravel(), count * len(classes))
     return sums.reshape(len(classes), count).astype(np.float32)
-
-
-def squared_steps(values: np.ndarray, inner: tuple[slice, slice]) -> np.ndarray:
-    """Return sums of squared steps between neighbouring pixels of each block.
-
-    Parameters
-    ----------
-    values : ndarray, shape (h, w)
-        Blocks with pixels around them; there is no step beyond the last row and column.
-    inner : tuple of slice
-        Where the blocks lie.
-
-    Returns
-    -------
-    ndarray of float32, shape (blocks, 4)
-        Steps to the right across the line between two blocks, to the right inside the block, and both downwards.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.reference_blocks import squared_steps
-    >>> picture = np.repeat(np.float32([[0, 2]]), 8, axis=1).repeat(8, axis=0)
-    >>> squared_steps(picture, (slice(0, 8), slice(0, 16)))[0]
-    array([32.,  0.,  0.,  0.], dtype=float32)
-    """
-    across, down = np.zeros_like(values), np.zeros_like(values)
-    np.subtract(values[:, 1:], values[:, :-1], out=across[:, :-1])
-    np.subtract(values[1:], values[:-1], out=down[:-1])
-    right, below = (block_pixels(step[inner]) for step in (across, down))
-    return np.concatenate([(right * right) @ _ON_LINES[:, :2], (below * below) @ _ON_LINES[:, 2:]], axis=1)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from scipy import ndimage
 
-from llise.labels import LABELS
+from llise.diagnosis.sets import UNKNOWN
+from llise.differences import BLOCK
+from llise.labels import FURTHER_KINDS, LABELS, MISALIGNMENT
 
-UNKNOWN = "unknown"
-"""Label of a difference that none of the known kinds accounts for."""
-
-BLOCK_LABELS = (*LABELS, UNKNOWN)
+BLOCK_LABELS = (*LABELS, UNKNOWN, *FURTHER_KINDS, MISALIGNMENT)
 """Labels of blocks; the position of a name is its code in :attr:`Diagnosis.block_labels`."""
 
 
@@ -58,6 +58,13 @@ class Fault:
         For each kind its settings in its own units, such as ``{"jpeg": {"quality": Interval(12, 10, 14)}}``.
     explained : float
         Share of the error in the region that the estimate accounts for, between 0 and 1.
+    p_value : float
+        Share of faults with named kinds that are at least as strange as this one, measured on copies kept aside in
+        the training; below the false-alarm rate of the diagnoser, the fault is ``("unknown",)``.
+    nature : tuple of str
+        How the error of an unknown fault looks: smooth, noisy, periodic, on the 8x8 grid.
+    nearest_kinds : tuple of str
+        The named kinds to which an unknown fault is nearest.
 
     Examples
     --------
@@ -77,6 +84,23 @@ class Fault:
     severity: dict[str, float]
     estimate: dict[str, dict[str, Interval]] = field(default_factory=dict)
     explained: float = 0.0
+    p_value: float = 1.0
+    nature: tuple[str, ...] = ()
+    nearest_kinds: tuple[str, ...] = ()
+
+    @property
+    def boxes(self) -> list[tuple[int, int, int, int]]:
+        """Top, left, bottom and right in pixels of each connected piece of the region, the largest first."""
+        pieces, _ = ndimage.label(self.region, np.ones((3, 3)))
+        found = [
+            (int((pieces[rows, cols] == number).sum()), (rows.start, cols.start, rows.stop, cols.stop))
+            for number, (rows, cols) in enumerate(ndimage.find_objects(pieces), 1)
+        ]
+        height, width = self.box[2], self.box[3]
+        return [
+            (BLOCK * top, BLOCK * left, min(BLOCK * bottom, height), min(BLOCK * right, width))
+            for _, (top, left, bottom, right) in sorted(found, reverse=True)
+        ]
 
     @property
     def is_whole(self) -> bool:
@@ -116,6 +140,9 @@ class Diagnosis:
         Place of the image in the map of whole images, where a manifold was learned.
     file : str or None
         Where the image came from.
+    aligned_reference : ndarray of uint8, shape (h, w), or None
+        The reference as it was brought to the grid of a misaligned copy, with the pixels of the copy at the borders
+        that are not judged; None where the copy lies as it should.
 
     Examples
     --------
@@ -137,6 +164,7 @@ class Diagnosis:
     nearest: np.ndarray | None = None
     position: np.ndarray | None = None
     file: str | None = None
+    aligned_reference: np.ndarray | None = None
 
     @property
     def verdict(self) -> tuple[str, ...]:

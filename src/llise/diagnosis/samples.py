@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from llise.diagnosis import block_sums, copies, pictures
+from llise.diagnosis import block_sums, pictures, scenes
 from llise.diagnosis.features import features
 from llise.diagnosis.judge import greys
 
@@ -33,7 +33,7 @@ class Samples:
     inputs : ndarray of float16, shape (n, 2 * n_features)
         Features of the region, then those of the whole faulty area around it.
     codes : ndarray of int16, shape (n,)
-        Index into :data:`llise.diagnosis.copies.SETS`.
+        Index into :data:`llise.diagnosis.sets.SETS`.
     sizes, errors : ndarray, shape (n,)
         Blocks and mean squared error of the region.
     parts : ndarray of float32, shape (n,)
@@ -76,7 +76,7 @@ class Samples:
         return cls(*(np.concatenate([getattr(part, name.name) for part in samples]) for name in fields(cls)))
 
 
-def draw_picture_scene(names: tuple[str, ...], rng: np.random.Generator) -> copies.Scene | None:
+def draw_picture_scene(names: tuple[str, ...], rng: np.random.Generator) -> scenes.Scene | None:
     """Make a random faulty copy of a piece of a random picture.
 
     Parameters
@@ -100,7 +100,7 @@ def draw_picture_scene(names: tuple[str, ...], rng: np.random.Generator) -> copi
     True
     """
     reference = pictures.draw_crop(names, rng)
-    return copies.draw_scene(reference, rng) if reference.std() > LEAST_SPREAD else None
+    return scenes.draw_scene(reference, rng) if reference.std() > LEAST_SPREAD else None
 
 
 def draw_samples(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Samples:

@@ -1,22 +1,54 @@
-"""Parts of random scenes with the evidence for each likely set of kinds, from which its weights are learned."""
+"""Evidence on the parts of random scenes, from which the training learns how to look a second time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from llise.diagnosis import block_sums
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.judge import Judge, greys
+from llise.diagnosis.novelty import clues_of, named
 from llise.diagnosis.samples import LEAST_ERROR, draw_picture_scene
+from llise.diagnosis.sets import SETS, UNKNOWN_CODE
 from llise.diagnosis.verification import evidence, likely_sets
 
 
-def draw_evidence(
-    names: tuple[str, ...], judge: Judge, seeds: Iterable[tuple[int, ...]]
-) -> Iterator[tuple[np.ndarray, int]]:
-    """Make a random scene for each seed, and collect the evidence on its doubtful parts.
+class PartEvidence(NamedTuple):
+    """What is known of one part of a scene.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_codes, n_evidence), or None
+        Evidence for each likely set of kinds; None where the part is not doubtful, or none of the sets is right.
+    true : int
+        Row of the right set.
+    clues : ndarray, shape (n_clues,)
+        What tells whether the fault has a name.
+    strange : bool
+        Whether it has none.
+    blocks : int
+        Size of the part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.second_look import PartEvidence
+    >>> PartEvidence(None, 0, np.zeros(3), True, 12).blocks
+    12
+    """
+
+    table: np.ndarray | None
+    true: int
+    clues: np.ndarray
+    strange: bool
+    blocks: int
+
+
+def draw_evidence(names: tuple[str, ...], judge: Judge, seeds: Iterable[tuple[int, ...]]) -> Iterator[PartEvidence]:
+    """Make a random scene for each seed, and collect the evidence on its parts.
 
     Parameters
     ----------
@@ -29,17 +61,15 @@ def draw_evidence(
 
     Yields
     ------
-    table : ndarray, shape (n_codes, n_evidence)
-        Evidence for each likely set of kinds.
-    true : int
-        Row of the true one.
+    PartEvidence
+        One for each part.
 
     Examples
     --------
     >>> from llise.diagnosis.judge import shipped_judge
     >>> from llise.diagnosis.second_look import draw_evidence
-    >>> samples = list(draw_evidence(("camera",), shipped_judge(), [(seed,) for seed in range(3)]))
-    >>> all(0 <= true < len(table) for table, true in samples)
+    >>> parts = list(draw_evidence(("camera",), shipped_judge(), [(seed,) for seed in range(3)]))
+    >>> all(part.blocks > 0 for part in parts)
     True
     """
     error = block_sums.names().index("error 1")
@@ -51,6 +81,7 @@ def draw_evidence(
         faulty = scene.labels >= 0
         sums = block_sums.measure(reference, scene.copy) * faulty[..., None]
         level = greys(reference)
+        estimates = CopyEstimates(reference, scene.copy)
         for code in np.unique(scene.labels[faulty]):
             region = scene.labels == code
             own = sums[region].sum(0, dtype=np.float64)
@@ -58,6 +89,8 @@ def draw_evidence(
                 continue
             probabilities = judge(own[None], sums.sum((0, 1), dtype=np.float64), level)[0]
             codes = likely_sets(probabilities, int(region.sum()))
-            if code in codes:
-                estimates = CopyEstimates(reference, scene.copy)
-                yield evidence(estimates, region, probabilities, codes, level), codes.index(int(code))
+            table = evidence(estimates, region, probabilities, codes, level) if code in codes else None
+            estimate = estimates.of(region, SETS[named(probabilities)])
+            clues = clues_of(probabilities, estimate, own[error] / own[0])
+            true = codes.index(int(code)) if table is not None else 0
+            yield PartEvidence(table, true, clues, bool(code == UNKNOWN_CODE), int(region.sum()))

@@ -2,8 +2,8 @@
 
 Random scenes are drawn from the pictures that come with the dependencies.  Each of four networks is trained without
 a quarter of these pictures; its answers on that quarter set the temperature that makes all probabilities honest.
-Other scenes give the weights of the second look at doubtful parts, and others again the errors of the estimates, from
-which their 90 % intervals are made.
+Other scenes give the weights of the second look at doubtful parts and the scores from which faults without a name are
+told, and others again the errors of the estimates, from which their 90 % intervals are made.
 The same seed gives the same file on the same machine.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +24,24 @@ from tqdm import tqdm
 
 from llise.diagnosis import network, pictures
 from llise.diagnosis.calibration import ErrorSample, draw_errors, estimate_errors
-from llise.diagnosis.copies import SETS
 from llise.diagnosis.estimate_errors import EstimateErrors
-from llise.diagnosis.judge import FILE, Judge, standardised
+from llise.diagnosis.judge import BACKGROUND_SCALE, FILE, Judge, standardised
+from llise.diagnosis.novelty import Novelty, fit_novelty
 from llise.diagnosis.samples import Samples, draw_samples
-from llise.diagnosis.second_look import draw_evidence
+from llise.diagnosis.second_look import PartEvidence, draw_evidence
+from llise.diagnosis.sets import SETS
 from llise.diagnosis.verification import NO_EVIDENCE, fit_weights
 
-SCENES = 48_000
+SCENES = 56_000
 FOLDS = 4
 EPOCHS = 24
+BACKGROUND = 3000
+"""Samples that are kept for kinds that are taught later."""
 CHUNK = 50
 """Scenes that are drawn by one task."""
-ERROR_SHARE = 12
+ERROR_SHARE = 20
 """One scene for so many of the training is drawn to measure the errors of estimates."""
-SECOND_LOOK_SHARE = 10
+SECOND_LOOK_SHARE = 14
 """One scene for so many of the training is drawn for the weights of the second look."""
 
 
@@ -46,15 +50,24 @@ SECOND_LOOK_SHARE = 10
 @click.option("--without", default="", metavar="NAMES", help="Pictures to leave out, separated by commas.")
 @click.option("--scenes", default=SCENES, show_default=True, type=click.IntRange(100), help="Random scenes to draw.")
 @click.option("--epochs", default=EPOCHS, show_default=True, type=click.IntRange(1), help="Passes over the samples.")
+@click.option("--networks", type=click.Path(exists=True, path_type=Path), help="Keep the networks of this judge.")
+@click.option("--networks-only", is_flag=True, help="Train the networks and leave out all else.")
 @click.option("-j", "--jobs", default=-1, show_default=True, help="Processor cores to use; -1 for all.")
 @click.option("--seed", default=0, show_default=True, help="Seed for all random numbers.")
-def main(out: Path | None, without: str, scenes: int, epochs: int, jobs: int, seed: int) -> None:
+def main(
+    out: Path | None, without: str, scenes: int, epochs: int, networks: Path | None, networks_only: bool, jobs: int,
+    seed: int,
+) -> None:  # fmt: skip
     """Train the judge on random scenes and write it to a file."""
     left_out = [name for name in without.split(",") if name]
     if unknown := set(left_out) - set(pictures.NAMES):
         raise click.UsageError(f"no picture {', '.join(sorted(unknown))}; there are {', '.join(pictures.NAMES)}")
     names = tuple(name for name in pictures.NAMES if name not in left_out)
-    judge, report = train(names, scenes=scenes, epochs=epochs, jobs=jobs, seed=seed)
+    if networks:
+        judge, report = look_again(Judge.load(networks), jobs=jobs), "the networks are those of the file"
+    else:
+        steps = train_networks if networks_only else train
+        judge, report = steps(names, scenes=scenes, epochs=epochs, jobs=jobs, seed=seed)
     path = out or Path(__file__).with_name(FILE)
     judge.save(path)
     click.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {judge!r}")
@@ -92,9 +105,36 @@ def train(
     >>> from llise.diagnosis.train import train
     >>> judge, report = train(pictures.NAMES)  # doctest: +SKIP
     """
+    judge, report = train_networks(names, scenes=scenes, epochs=epochs, jobs=jobs, seed=seed)
+    return look_again(judge, jobs=jobs), report
+
+
+def train_networks(
+    names: tuple[str, ...], *, scenes: int = SCENES, epochs: int = EPOCHS, jobs: int = -1, seed: int = 0
+) -> tuple[Judge, str]:
+    """Train the networks of a judge, which then names kinds but does not look a second time.
+
+    Parameters
+    ----------
+    names, scenes, epochs, jobs, seed
+        As for :func:`train`.
+
+    Returns
+    -------
+    judge : Judge
+        Without errors of estimates, weights of evidence and scores of known parts.
+    report : str
+        As of :func:`train`.
+
+    Examples
+    --------
+    >>> from llise.diagnosis import pictures
+    >>> from llise.diagnosis.train import train_networks
+    >>> judge, report = train_networks(pictures.NAMES)  # doctest: +SKIP
+    """
     if len(names) < FOLDS:
         raise ValueError(f"{len(names)} pictures: expected {FOLDS} or more, one for each fold")
-    folds = [names[number::FOLDS] for number in range(FOLDS)]
+    folds = _folds(names)
     samples = [_draw(fold, scenes // FOLDS, (seed, number), jobs) for number, fold in enumerate(folds)]
     inputs = [part.inputs for part in samples]
     codes = [part.codes.astype(np.int64) for part in samples]
@@ -108,15 +148,47 @@ def train(
         trained = list(_shown(answers, FOLDS, "training networks"))
     networks = [weights for weights, _ in trained]
     outside = np.concatenate([logits for _, logits in trained])
-    alone = _temperature(outside, np.concatenate(codes))
     # The mean over networks is less sure than each of them: half of the correction, in the logarithm, is left to do.
-    temperature = float(np.sqrt(alone))
+    temperature = float(np.sqrt(_temperature(outside, np.concatenate(codes))))
+    chosen = np.random.default_rng(seed).choice(len(whole), min(BACKGROUND, len(whole)), replace=False)
+    background = np.rint(BACKGROUND_SCALE * standardised(whole[chosen], mean, scale)).astype(np.int8)
     training = {"pictures": list(names), "scenes": scenes, "epochs": epochs, "seed": seed}
-    errors = _errors(names, scenes // ERROR_SHARE, seed, jobs)
-    single = [Judge(mean, scale, [weights], alone, {}, NO_EVIDENCE, training) for weights in networks]
-    verification = _verification(folds, single, scenes // SECOND_LOOK_SHARE, seed, jobs)
-    judge = Judge(mean, scale, networks, temperature, errors.to_arrays(), verification, training)
+    judge = Judge(mean, scale, networks, temperature, {}, NO_EVIDENCE, None, background, training)
     return judge, _report(outside, samples, temperature)
+
+
+def look_again(judge: Judge, *, jobs: int = -1) -> Judge:
+    """Measure what a judge with trained networks needs besides.
+
+    Parameters
+    ----------
+    judge : Judge
+        Its networks are kept.
+    jobs : int
+        Processor cores, as joblib counts them; the result does not depend on it.
+
+    Returns
+    -------
+    Judge
+        With errors of estimates, weights of the evidence for doubtful parts and scores of known parts.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.judge import shipped_judge
+    >>> from llise.diagnosis.train import look_again
+    >>> judge = look_again(shipped_judge())  # doctest: +SKIP
+    """
+    names, scenes, seed = tuple(judge.training["pictures"]), judge.training["scenes"], judge.training["seed"]
+    errors = _errors(names, scenes // ERROR_SHARE, seed, jobs)
+    # Each network alone judges the pictures that it has not seen.
+    alone = judge.temperature**2
+    single = [replace(judge, networks=[weights], temperature=alone) for weights in judge.networks]
+    verification, novelty = _second_look(_folds(names), single, scenes // SECOND_LOOK_SHARE, seed, jobs)
+    return replace(judge, errors=errors.to_arrays(), verification=verification, novelty=novelty)
+
+
+def _folds(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [names[number::FOLDS] for number in range(FOLDS)]
 
 
 def _draw(names: tuple[str, ...], scenes: int, seed: tuple[int, int], jobs: int) -> Samples:
@@ -132,18 +204,23 @@ def _errors(names: tuple[str, ...], scenes: int, seed: int, jobs: int) -> Estima
     return estimate_errors(sample for part in _shown(parts, len(chunks), "errors of estimates") for sample in part)
 
 
-def _verification(folds: list[tuple[str, ...]], judges: list[Judge], scenes: int, seed: int, jobs: int) -> np.ndarray:
-    """Weights of the evidence, from parts of scenes that each network never saw."""
+def _second_look(
+    folds: list[tuple[str, ...]], judges: list[Judge], scenes: int, seed: int, jobs: int
+) -> tuple[np.ndarray, Novelty]:
+    """Weights of the evidence and scores of known parts, from scenes that each network never saw."""
     tasks = [
         (fold, judge, [(seed, FOLDS + 1, number, i) for i in range(start, min(start + CHUNK, scenes // FOLDS))])
         for number, (fold, judge) in enumerate(zip(folds, judges))
         for start in range(0, scenes // FOLDS, CHUNK)
     ]
-    parts = Parallel(n_jobs=jobs, return_as="generator")(delayed(_evidence_chunk)(*task) for task in tasks)
-    return fit_weights(sample for part in _shown(parts, len(tasks), "second look at parts") for sample in part)
+    chunks = Parallel(n_jobs=jobs, return_as="generator")(delayed(_evidence_chunk)(*task) for task in tasks)
+    parts = [part for chunk in _shown(chunks, len(tasks), "second look at parts") for part in chunk]
+    doubtful = ((part.table, part.true) for part in parts if part.table is not None and not part.strange)
+    clues, strange, blocks = zip(*((part.clues, part.strange, part.blocks) for part in parts))
+    return fit_weights(doubtful), fit_novelty(np.array(clues), np.array(strange), np.array(blocks))
 
 
-def _evidence_chunk(names: tuple[str, ...], judge: Judge, seeds: list[tuple[int, ...]]) -> list[tuple[np.ndarray, int]]:
+def _evidence_chunk(names: tuple[str, ...], judge: Judge, seeds: list[tuple[int, ...]]) -> list[PartEvidence]:
     with threadpool_limits(1, user_api="blas"):
         return list(draw_evidence(names, judge, seeds))
 

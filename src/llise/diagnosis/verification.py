@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from llise.diagnosis.chains import HIDING, RANDOM
-from llise.diagnosis.copies import SETS
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
+from llise.diagnosis.sets import SETS, UNKNOWN, UNKNOWN_CODE
 
 SURE = 0.96
 """Probability from which a part is not looked at again."""
@@ -58,7 +58,7 @@ def likely_sets(probabilities: np.ndarray, blocks: int) -> list[int]:
     Returns
     -------
     list of int
-        Indices into :data:`llise.diagnosis.copies.SETS`, the most probable first; empty where the answer is sure.
+        Indices into :data:`llise.diagnosis.sets.SETS`, the most probable first; empty where the answer is sure.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def likely_sets(probabilities: np.ndarray, blocks: int) -> list[int]:
     """
     if blocks < LEAST_BLOCKS or probabilities.max() >= SURE:
         return []
-    first = np.argsort(-probabilities, kind="stable")[:MOST_SETS]
+    first = np.argsort(-probabilities[:UNKNOWN_CODE], kind="stable")[:MOST_SETS]
     codes = [int(code) for code in first if probabilities[code] >= LIKELY]
     return codes if len(codes) > 1 else []
 
@@ -104,13 +104,13 @@ def evidence(
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.sets import SETS
     >>> from llise.diagnosis.estimates import CopyEstimates
     >>> from llise.diagnosis.verification import EVIDENCE, evidence
     >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
     >>> estimates, everywhere = CopyEstimates(image, image + 5), np.ones((16, 16), bool)
     >>> codes = [SETS.index(("luminance",)), SETS.index(("blur",))]
-    >>> table = evidence(estimates, everywhere, np.full(21, 1 / 21), codes, (123.5, 37.0, 123.5))
+    >>> table = evidence(estimates, everywhere, np.full(64, 1 / 64), codes, (123.5, 37.0, 123.5))
     >>> bool(table[0, EVIDENCE.index("unexplained")] < table[1, EVIDENCE.index("unexplained")])
     True
     """
@@ -221,7 +221,8 @@ def explains_as_well(
     if set(kinds) - set(HIDING) or np.count_nonzero(region) < LEAST_BLOCKS:
         return False
     explained = estimates.of(region, kinds).explained
-    return explained >= WELL_EXPLAINED and explained >= estimates.of(region, own).explained - AS_WELL
+    by_own = estimates.of(region, own).explained if own != (UNKNOWN,) else 0.0
+    return explained >= WELL_EXPLAINED and explained >= by_own - AS_WELL
 
 
 def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
@@ -244,13 +245,13 @@ def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstim
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.copies import SETS
+    >>> from llise.diagnosis.sets import SETS
     >>> from llise.diagnosis.estimates import CopyEstimates
     >>> from llise.diagnosis.verification import simplest
     >>> from scipy import ndimage
     >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
     >>> copy = ndimage.gaussian_filter(image.astype(float), 1.5).round().astype(np.uint8)
-    >>> doubtful = 0.6 * np.eye(21)[SETS.index(("contrast", "blur"))] + 0.4 * np.eye(21)[SETS.index(("blur",))]
+    >>> doubtful = 0.6 * np.eye(64)[SETS.index(("contrast", "blur"))] + 0.4 * np.eye(64)[SETS.index(("blur",))]
     >>> SETS[int(simplest(doubtful, np.ones((16, 16), bool), CopyEstimates(image, copy)).argmax())]
     ('blur',)
     """

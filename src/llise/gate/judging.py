@@ -265,7 +265,7 @@ def _diagnosed(outcome: Outcome, comparison: Comparison, rules: Rules) -> Outcom
         return replace(outcome, status=gravest([outcome.status, status]), message=message)
     from llise.diagnosis import Diagnoser
 
-    diagnosis = next(Diagnoser(reference).diagnose([comparison.copy]))
+    diagnosis = next(Diagnoser(reference, align=rules.align).diagnose([comparison.copy]))
     faults: tuple[JudgedFault, ...] = tuple(rules.judge(fault) for fault in diagnosis.faults)
     status = gravest([outcome.status, *(judged.status for judged in faults)])
     return replace(outcome, faults=faults, status=status, is_copy=diagnosis.is_copy)

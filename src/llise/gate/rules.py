@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llise.gate.outcome import JudgedFault, Measures, Status
 from llise.kinds.limits import LIMITS
-from llise.labels import NAMED_KINDS
+from llise.labels import MISALIGNMENT, NAMED_KINDS
 
 if TYPE_CHECKING:
     from llise.diagnosis.result import Fault
@@ -73,6 +73,8 @@ class Rules:
         Rectangles that are not compared.
     mask : Path or None
         A picture whose white pixels are not compared.
+    align : bool
+        Name a shift, a rotation or a change of size as such, and judge what remains after aligning.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Rules:
     allow: dict[str, float | None] | None = None
     ignore: tuple[Box, ...] = ()
     mask: Path | None = None
+    align: bool = True
 
     def broken_by(self, measures: Measures) -> tuple[str, ...]:
         """List the limits that measures do not keep.
@@ -284,8 +287,9 @@ def _read_kind(key: str, item: Any) -> tuple[str, float | None]:
     if not isinstance(item, str):
         raise RuleError(f'{key} has {_short(item)}; expected a kind, or a kind and a limit such as "jpeg:60"')
     kind, colon, text = item.partition(":")
-    if kind not in (*NAMED_KINDS, UNKNOWN):
-        raise RuleError(f"{key} has {_short(item)}, which is no kind; {suggestion(kind, (*NAMED_KINDS, UNKNOWN))}")
+    known = (*NAMED_KINDS, MISALIGNMENT, UNKNOWN)
+    if kind not in known:
+        raise RuleError(f"{key} has {_short(item)}, which is no kind; {suggestion(kind, known)}")
     if not colon:
         return kind, None
     if kind not in LIMITS:
@@ -328,6 +332,12 @@ def _read_mask(key: str, value: Any) -> Path:
     return Path(value)
 
 
+def _read_align(key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise RuleError(f"{key} is {_short(value)}; expected true or false")
+    return value
+
+
 def _short(value: Any) -> str:
     """A value as the user would write it, cut if it is long."""
     text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
@@ -343,5 +353,6 @@ READERS: dict[str, Callable[[str, Any], Any]] = {
     "allow": _read_allowed,
     "ignore": _read_boxes,
     "mask": _read_mask,
+    "align": _read_align,
 }
 """For each rule, by its name in settings files and on the command line, the function that checks its value."""

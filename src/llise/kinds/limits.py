@@ -5,6 +5,7 @@ The table imports none of the kinds, so that a limit can be checked before they 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -61,6 +62,10 @@ LIMITS = {
     "luminance": Limit("{} grey levels lighter or darker at most", lambda at: abs(at["offset"])),
     "blur": Limit("{} px at most", lambda at: at["sigma"]),
     "impulse_noise": Limit("{} % of the pixels at most", lambda at: 100 * at["share"], highest=100.0),
+    "misalignment": Limit(
+        "a shift of {} px at most, neither turned nor scaled",
+        lambda at: math.inf if at["rotation"] or at["scale"] else math.hypot(at["shift_x"], at["shift_y"]),
+    ),
     "jpeg": Limit("quality {} or better", lambda at: at["quality"], at_least=True, highest=100.0),
     "jpeg2000": Limit("{} bits per pixel or more", lambda at: at["rate"], at_least=True, highest=8.0),
     "speckle_noise": Limit("a deviation of {} grey levels at most at mid-grey", lambda at: at["sigma"]),

@@ -11,6 +11,7 @@ from llise.kinds.impulse_noise import ImpulseNoise
 from llise.kinds.jpeg import Jpeg
 from llise.kinds.jpeg2000 import Jpeg2000
 from llise.kinds.luminance import Luminance
+from llise.kinds.misalignment import Misalignment
 from llise.kinds.pixelation import Pixelation
 from llise.kinds.quantization import Quantization
 from llise.kinds.sharpening import Sharpening
@@ -119,3 +120,4 @@ register(Pixelation())
 register(Quantization())
 register(Sharpening())
 register(Content())
+register(Misalignment())

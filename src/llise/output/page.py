@@ -19,6 +19,7 @@ import numpy as np
 
 from llise import __version__
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
+from llise.diagnosis.sets import UNKNOWN
 from llise.labels import LABELS, LETTERS
 from llise.output.pictures import (
     DIFFERENCE_BYTES_PER_PIXEL,
@@ -177,7 +178,8 @@ class HtmlReport:
     def _pictures(self, diagnosis: Diagnosis) -> dict[str, Any]:
         """The copy, the difference, the map of the SSIM, and patches at full resolution."""
         share = MAX_BYTES / self.n_images * 0.75  # base64 writes three bytes as four
-        reference, image = self.context.reference, diagnosis.image
+        image, moved = diagnosis.image, diagnosis.aligned_reference
+        reference = self.context.reference if moved is None else moved
         difference, largest = difference_picture(reference, image)
         pixels = min(image.size, DIFFERENCE_SIDE**2)
         ssim = np.rint(np.clip(diagnosis.ssim_map, 0.0, 1.0) * 255.0).astype(np.uint8)
@@ -254,7 +256,7 @@ def _context_data(context: Context) -> dict[str, Any]:
     return {
         "about": f"{about}, manifold of {len(training['labels'])} training images" if training else about,
         "names": [NAMES[label] for label in BLOCK_LABELS],
-        "letters": [*(LETTERS[label] for label in LABELS), "?"],
+        "letters": [LETTERS.get(label, "?" if label == UNKNOWN else NAMES[label][:2]) for label in BLOCK_LABELS],
         "colours": COLOURS,
         "doubtful": DOUBTFUL,
         "size": [height, width],

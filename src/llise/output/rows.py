@@ -12,8 +12,9 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, Protocol
 
-from llise.diagnosis.result import BLOCK_LABELS, UNKNOWN, Diagnosis, Fault
-from llise.labels import KINDS, LABELS
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
+from llise.diagnosis.sets import UNKNOWN
+from llise.labels import FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT
 from llise.output.runs import block_runs
 from llise.output.settings import impulse_count, setting_words
 from llise.output.text import csv_cell, json_text
@@ -22,6 +23,9 @@ from llise.storage.files import printable
 
 SCHEMA = 2
 """Version of the JSON output, described by diagnose.schema.json."""
+
+ALIGNMENT = ("shift_x", "shift_y", "rotation", "scale")
+"""Settings of a misalignment, each a column of its own in CSV output."""
 
 LINE = 120
 """Columns of a terminal that a table should not exceed."""
@@ -121,6 +125,10 @@ def fault_dict(fault: Fault) -> dict[str, Any]:
             for kind, settings in fault.estimate.items()
         },
         "explained": float(fault.explained),
+        "p_value": float(fault.p_value),
+        "nature": list(fault.nature),
+        "nearest_kinds": list(fault.nearest_kinds),
+        "boxes": [[int(side) for side in box] for box in fault.boxes],
         "blocks": block_runs(fault.region),
     }
 
@@ -256,6 +264,8 @@ class Csv:
         "file", "verdict", "confidence", *(f"share_{label}" for label in LABELS),
         *(f"severity_{kind}" for kind in KINDS), "mse", "psnr", "ssim", "error",
         f"share_{UNKNOWN}", f"severity_{UNKNOWN}", "is_copy", "n_faults", "faults", "sentence",
+        *(f"share_{kind}" for kind in FURTHER_KINDS), *(f"severity_{kind}" for kind in FURTHER_KINDS),
+        f"share_{MISALIGNMENT}", f"severity_{MISALIGNMENT}", *ALIGNMENT,
     )  # fmt: skip
 
     def __init__(self, out: IO[str]):
@@ -285,7 +295,8 @@ class Csv:
             "faults": "; ".join(_fault_text(fault) for fault in diagnosis.faults),
             "sentence": verdict_sentence(diagnosis),
         }
-        self._write(row)
+        moved = next((fault.estimate[MISALIGNMENT] for fault in diagnosis.faults if MISALIGNMENT in fault.estimate), {})
+        self._write(row | {name: f"{setting.value:.4f}" for name, setting in moved.items()})
 
     def add_failure(self, file: str, message: str) -> None:
         """Write a line with the error.

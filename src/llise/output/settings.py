@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from llise.diagnosis.result import Fault, Interval
+from llise.labels import MISALIGNMENT
 
 FEW = 20
 """Number of pixels below which impulses are counted instead of given as a share."""
@@ -23,6 +24,10 @@ UNITS = {
     ("pixelation", "cell"): (" px", 1.0),
     ("sharpening", "radius"): (" px", 1.0),
     ("content", "coverage"): (" % of the pixels", 100.0),
+    (MISALIGNMENT, "shift_x"): (" px", 1.0),
+    (MISALIGNMENT, "shift_y"): (" px", 1.0),
+    (MISALIGNMENT, "rotation"): ("°", 1.0),
+    (MISALIGNMENT, "scale"): (" %", 1.0),
 }
 """Unit of each setting that has one, and the factor from its value to that unit."""
 
@@ -64,6 +69,11 @@ def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = 
     if kind in NARROW_WORDS and at:
         name, words, scale = NARROW_WORDS[kind]
         return words.format(number(scale * at[name]))
+    if kind == MISALIGNMENT and at:
+        parts = [f"{at['shift_x']:.2f}, {at['shift_y']:.2f} px"] if _is_shifted(settings) else []
+        parts += [f"{at['rotation']:+.2f}°"] if at["rotation"] else []
+        parts += [f"{at['scale']:+.2f}%"] if at["scale"] else []
+        return ", ".join(parts)
     if "length" in at:
         return f"{number(at['length'])} px" + (f" at {at['angle']:.0f}°" if "angle" in at else "")
     if "radius" in at:
@@ -76,6 +86,49 @@ def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = 
         return f"{number(at['sigma'])} px"
     known = [name for name in ("quality", "sigma", "gain") if name in at] or list(at)[:1]
     return ", ".join(f"{name} {number(at[name])}" for name in known)
+
+
+def misalignment_words(settings: dict[str, Interval]) -> str:
+    """Say how a copy is misaligned.
+
+    Parameters
+    ----------
+    settings : dict of str to Interval
+        ``shift_x``, ``shift_y``, ``rotation`` and ``scale``.
+
+    Returns
+    -------
+    str
+        A part of a sentence.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.result import Interval
+    >>> values = {"shift_x": 1.5, "shift_y": 0.0, "rotation": -0.3, "scale": 0.0}
+    >>> misalignment_words({name: Interval(value, value, value) for name, value in values.items()})
+    'shifted by (1.5, 0.0) px and turned clockwise by 0.3 degrees'
+    """
+    x, y, rotation, scale = (settings[name].value for name in ("shift_x", "shift_y", "rotation", "scale"))
+    parts = [f"shifted by ({_hundredths(x)}, {_hundredths(y)}) px"] if _is_shifted(settings) else []
+    if rotation:
+        way = "counter-clockwise" if rotation > 0 else "clockwise"
+        parts.append(f"turned {way} by {number(abs(rotation))} degrees")
+    if scale:
+        parts.append(f"{'larger' if scale > 0 else 'smaller'} by {number(abs(scale))} %")
+    return " and ".join(parts)
+
+
+def _is_shifted(settings: dict[str, Interval]) -> bool:
+    """Whether a shift is worth mention: it is the only setting, or more than can be written."""
+    x, y, *others = (settings[name].value for name in ("shift_x", "shift_y", "rotation", "scale"))
+    return max(abs(x), abs(y)) >= 0.005 or not any(others)
+
+
+def _hundredths(value: float) -> str:
+    """A number with one digit behind the point, or two where the second is not zero; there is no minus zero."""
+    text = f"{value:.2f}"
+    text = text[:-1] if text.endswith("0") else text
+    return "0.0" if text == "-0.0" else text
 
 
 def setting_rows(fault: Fault) -> list[list[str]]:

@@ -6,21 +6,28 @@ import math
 
 import numpy as np
 
-from llise.diagnosis.result import UNKNOWN, Diagnosis, Fault, Interval
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, Interval
+from llise.diagnosis.sets import UNKNOWN
 from llise.kinds import registry
-from llise.labels import NAMED_KINDS
-from llise.output.settings import FEW, about, impulse_count, number, pixel_words
+from llise.labels import MISALIGNMENT
+from llise.output.settings import FEW, about, impulse_count, misalignment_words, number, pixel_words
 
-COLOURS = ("#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999")
-"""The palette of Okabe and Ito, distinguishable with every kind of colour vision; in the order of BLOCK_LABELS."""
+COLOURS = (
+    "#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999",
+    "#332288", "#117733", "#882255", "#ddcc77", "#aa4499", "#661100", "#785ef0",
+)  # fmt: skip
+"""The palette of Okabe and Ito, distinguishable with every kind of colour vision, then that of Tol; in the order of
+BLOCK_LABELS."""
 
-NAMES = {"original": "original"} | {kind: registry.get(kind).short_title for kind in NAMED_KINDS} | {UNKNOWN: "unknown"}
+_KINDS = {kind: registry.get(kind) for kind in BLOCK_LABELS if kind not in ("original", UNKNOWN)}
+
+NAMES = {"original": "original"} | {name: kind.short_title for name, kind in _KINDS.items()} | {UNKNOWN: "unknown"}
 """Name of each label in a table."""
 
 NOUNS = {
     "original": "original",
-    **{kind: registry.get(kind).title for kind in NAMED_KINDS},
-    UNKNOWN: "a difference that is none of the known kinds",
+    **{name: kind.title for name, kind in _KINDS.items()},
+    UNKNOWN: "fault of no known kind",
 }
 """Name of each kind in a sentence."""
 
@@ -100,7 +107,7 @@ def fault_phrase(fault: Fault, n_pixels: int) -> str:
     alone = len(fault.kinds) == 1
     words = " and ".join(_kind_words(kind, fault, n_pixels, alone) for kind in fault.kinds)
     pause = "," if alone and _ends_with_setting(fault) else ""
-    phrase = f"{words}{pause} {_place_phrase(fault, n_pixels)}"
+    phrase = words if fault.kinds == (MISALIGNMENT,) else f"{words}{pause} {_place_phrase(fault, n_pixels)}"
     if fault.confidence >= DOUBTFUL:
         return phrase
     doubt = "probably" if fault.confidence >= 0.5 else "possibly"
@@ -207,6 +214,8 @@ def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
     noun = NOUNS[kind]
     if kind in FURTHER_WORDS and settings:
         return FURTHER_WORDS[kind](noun, settings, alone)
+    if kind == MISALIGNMENT and settings:
+        return misalignment_words(settings)
     if "length" in settings:
         angle = f" at {settings['angle'].value:.0f} degrees" if "angle" in settings else ""
         return f"motion blur of {about(settings['length'])} px{angle}"
@@ -231,7 +240,9 @@ def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
         count = impulse_count(fault, n_pixels)
         share = f"{about(settings['share'], 100)} % of the pixels"
         return f"{noun} in {pixel_words(count) if count < FEW else share}"
-    return noun if kind == "unknown" else f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
+    if kind == UNKNOWN:
+        return _unknown_words(fault)
+    return f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
 
 
 def _jpeg2000_words(noun: str, settings: dict[str, Interval], alone: bool) -> str:
@@ -298,6 +309,16 @@ FURTHER_WORDS = {
 
 MULTIPLICATIVE = 0.8
 """Power of the grey level from which noise is called multiplicative."""
+
+
+def _unknown_words(fault: Fault) -> str:
+    """What can be said of a fault without a name: how strong it is, how it looks, what it is nearest to."""
+    adjectives = [nature for nature in fault.nature if " " not in nature]
+    grid = " on the 8x8 grid" if len(adjectives) < len(fault.nature) else ""
+    words = f"{', '.join([strength_word(fault.severity.get(UNKNOWN, 0.0)), *adjectives])} {NOUNS[UNKNOWN]}{grid}"
+    if not fault.nearest_kinds:
+        return words
+    return f"{words}, nearest to {' and '.join(NOUNS[kind] for kind in fault.nearest_kinds)},"
 
 
 def _with(noun: str, setting: str, alone: bool) -> str:

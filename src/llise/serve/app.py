@@ -116,7 +116,7 @@ async def _upload(request: Request) -> Response:
     except UploadError as error:
         # The rest of the body is not read: the connection is of no use any more.
         return JSONResponse({"error": str(error)}, error.status, headers={"Connection": "close"})
-    jobs.start(name, Job(folder, reference, copies, limits.max_pixels))
+    jobs.start(name, Job(folder, reference, copies, limits.max_pixels, limits.align))
     return JSONResponse({"job": name, "copies": len(copies)}, 201)
 
 

@@ -37,6 +37,8 @@ class Job:
         The copies.
     max_pixels : int
         Largest picture that is read.
+    align : bool
+        Judge copies that are shifted, turned or scaled after aligning.
 
     Attributes
     ----------
@@ -62,9 +64,11 @@ class Job:
     ('done', 'No difference beyond rounding.')
     """
 
-    def __init__(self, folder: Path, reference: StoredFile, copies: list[StoredFile], max_pixels: int):
+    def __init__(
+        self, folder: Path, reference: StoredFile, copies: list[StoredFile], max_pixels: int, align: bool = True
+    ):
         self.folder, self.reference, self.copies = folder, reference, copies
-        self.max_pixels = max_pixels
+        self.max_pixels, self.align = max_pixels, align
         self.rows: list[dict[str, Any]] = []
         self.state, self.error = "waiting", ""
         self.cancelled = threading.Event()
@@ -108,7 +112,7 @@ class Job:
 
         pixels = self._read(self.reference)
         check_reference(pixels, name=self.reference.name)
-        diagnoser = Diagnoser(pixels)
+        diagnoser = Diagnoser(pixels, align=self.align)
         title = f"Diagnosis against {self.reference.name}"
         with (
             atomic_write(self.results, "w", encoding="utf-8") as file,

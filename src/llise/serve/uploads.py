@@ -26,7 +26,7 @@ FIELDS = ("reference", "copies")
 
 @dataclass(frozen=True)
 class Limits:
-    """What one upload may need.
+    """What one upload may need, and how its pictures are judged.
 
     Attributes
     ----------
@@ -44,6 +44,8 @@ class Limits:
         Seconds without a byte after which an upload is given up.
     max_seconds : float
         Seconds that an upload may take.
+    align : bool
+        Judge copies that are shifted, turned or scaled after aligning; otherwise as they lie.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Limits:
     max_jobs: int = 8
     patience: float = 30.0
     max_seconds: float = 600.0
+    align: bool = True
 
 
 class UploadError(ValueError):

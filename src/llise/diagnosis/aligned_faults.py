@@ -1,0 +1,128 @@
+"""Faults of a copy that is shifted, turned or scaled: the misalignment, and what remains after aligning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from llise.diagnosis.alignment import AlignedReference, Alignment, align_reference, measure_alignment
+from llise.diagnosis.block_sums import box_of
+from llise.diagnosis.result import Diagnosis, Fault
+from llise.differences import BLOCK
+from llise.labels import MISALIGNMENT
+
+LEFT_BY_INTERPOLATION = {"blur", "sharpening"}
+INTERPOLATION, WELL_EXPLAINED = 0.1, 0.9
+"""Kinds that another way of interpolating looks like, their greatest error against that of the misalignment, and the
+share of the error that they explain if they are faults of their own."""
+
+JudgePart = Callable[[np.ndarray, np.ndarray], Diagnosis]
+"""Judges a part of a copy against the same part of the moved reference."""
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedFaults:
+    """What is wrong with a misaligned copy.
+
+    Attributes
+    ----------
+    faults : list of Fault
+        The misalignment first, then the other faults, the worst first.
+    reference : ndarray of uint8, shape (h, w)
+        The reference on the grid of the copy, with the pixels of the copy where nothing was judged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.aligned_faults import AlignedFaults
+    >>> AlignedFaults([], np.zeros((8, 8), np.uint8)).faults
+    []
+    """
+
+    faults: list[Fault]
+    reference: np.ndarray
+
+
+def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> AlignedFaults | None:
+    """Find the faults of a copy after aligning, if it is misaligned.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    judge : callable
+        Judges what remains.
+
+    Returns
+    -------
+    AlignedFaults or None
+        None where the copy lies as it should.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import llise
+    >>> from llise.diagnosis.aligned_faults import judge_aligned
+    >>> picture = llise.datasets.reference()[200:296, 200:296]
+    >>> copy = np.roll(picture, 3, axis=1)
+    >>> found = judge_aligned(picture, copy, lambda a, b: llise.diagnose(a, [b], align=False)[0])
+    >>> found.faults[0].estimate["misalignment"]["shift_x"].value
+    3.0
+    """
+    alignment = None if np.array_equal(reference, copy) else measure_alignment(reference, copy)
+    aligned = align_reference(reference, copy, alignment) if alignment else None
+    if alignment is None or aligned is None:
+        return None
+    part = aligned.picture[aligned.box]
+    faults: list[Fault] = []
+    if part.min() < part.max():
+        rest = judge(np.ascontiguousarray(part), np.ascontiguousarray(copy[aligned.box]))
+        if not rest.is_copy:
+            return None
+        faults = [_on_grid_of_copy(fault, aligned, copy.shape) for fault in rest.faults]
+    moved = _misalignment(reference, copy, alignment, aligned)
+    if not alignment.transform.is_whole:
+        most = INTERPOLATION * moved.severity[MISALIGNMENT]
+        faults = [fault for fault in faults if not _is_left_by_interpolation(fault, most)]
+    return AlignedFaults([moved, *faults], aligned.picture)
+
+
+def _is_left_by_interpolation(fault: Fault, most: float) -> bool:
+    """Whether a fault is as weak as what another way of interpolating leaves, and explains little."""
+    weak = sum(fault.severity.values()) < most
+    return set(fault.kinds) <= LEFT_BY_INTERPOLATION and weak and fault.explained < WELL_EXPLAINED
+
+
+def _misalignment(reference: np.ndarray, copy: np.ndarray, alignment: Alignment, aligned: AlignedReference) -> Fault:
+    before, after = (
+        float(np.mean(np.subtract(copy, picture, dtype=np.float32) ** 2, dtype=np.float64))
+        for picture in (reference, aligned.picture)
+    )
+    removed = max(before - after, 0.0)
+    height, width = copy.shape
+    return Fault(
+        kinds=(MISALIGNMENT,),
+        confidence=alignment.confidence,
+        region=np.ones((-(-height // BLOCK), -(-width // BLOCK)), bool),
+        box=(0, 0, height, width),
+        area=1.0,
+        severity={MISALIGNMENT: removed},
+        estimate={MISALIGNMENT: alignment.intervals},
+        explained=removed / before if before else 0.0,
+    )
+
+
+def _on_grid_of_copy(fault: Fault, aligned: AlignedReference, shape: tuple[int, ...]) -> Fault:
+    """A fault of the judged part as one of the picture; over all of the part it is over the whole picture."""
+    height, width = shape
+    region = np.zeros((-(-height // BLOCK), -(-width // BLOCK)), bool)
+    top, left = (side.start // BLOCK for side in aligned.box)
+    rows, cols = fault.region.shape
+    region[top : top + rows, left : left + cols] = fault.region
+    if fault.is_whole:
+        region[:] = True
+    north, west, south, east = (BLOCK * side for side in box_of(region))
+    box = (north, west, min(south, height), min(east, width))
+    return replace(fault, region=region, box=box, area=float(region.mean()))

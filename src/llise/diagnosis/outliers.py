@@ -1,0 +1,110 @@
+"""Blocks that differ far more than what lies around them: something else was added there.
+
+A kind that is everywhere explains the error of most blocks.  Left over are the error less a curve of grey levels, and
+without single pixels that stand out; its power grows with the detail of the reference.  Blocks in which it is many
+times as large as the kind around them makes it have a fault of their own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import ndimage
+
+from llise.diagnosis.block_values import block_pixels, full_blocks
+from llise.diagnosis.regions import ALL_AROUND
+from llise.kinds.fitting import median_of_neighbours
+
+FAR = 8.0
+"""Power of the error, against that which blocks of the same detail have, from which a block stands out."""
+
+LEAST_POWER = 60.0
+"""The least such power, in squared grey levels."""
+
+TYPICAL = 0.85
+"""Quantile of the power that counts as what the kind around makes."""
+
+LEAST_SHARE = 0.15
+"""Share of the pixels of a block that must be far off; single pixels are impulses."""
+
+LARGEST = 0.4
+"""Largest share of an area that may stand out from it."""
+
+LEAST_AREA = 40
+"""Fewest blocks of an area that tell what is typical of it."""
+
+LEAST_BLOCKS, FEW_FURTHER = 6, 4.0
+"""Blocks that stand out together; if they are fewer, two of them must stand out by so much more."""
+
+
+def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.ndarray:
+    """Return the blocks of an area that differ far more than the others.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    area : ndarray of bool, shape (rows, cols)
+        Blocks of the area.
+
+    Returns
+    -------
+    ndarray of bool, shape (rows, cols)
+        Blocks that stand out; none where they are few or most of the area.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.outliers import outliers
+    >>> rng = np.random.default_rng(0)
+    >>> picture = rng.integers(90, 110, (128, 128)).astype(np.uint8)
+    >>> copy = (picture + rng.normal(0, 4, picture.shape)).astype(np.uint8)
+    >>> copy[40:64, 40:80] = 200
+    >>> int(outliers(picture, copy, np.ones((16, 16), bool)).sum())
+    15
+    """
+    # Blocks on the rim of an area may be faulty only in part.
+    core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
+    none = np.zeros_like(area)
+    if core.sum() < LEAST_AREA:
+        return none
+    rest, detail = _rest(full_blocks(reference), full_blocks(copy), core)
+    power = np.mean(rest * rest, axis=-1)
+    typical = np.full(core.shape, np.inf)
+    classes = np.digitize(detail, np.quantile(detail[core], (0.25, 0.5, 0.75)))
+    for number in range(4):
+        here = core & (classes == number)
+        if here.sum() >= LEAST_AREA // 4:
+            typical[here] = np.quantile(power[here], TYPICAL)
+    bound = FAR * typical + LEAST_POWER
+    wide = np.mean(rest * rest > bound[..., None] / 4, axis=-1) >= LEAST_SHARE
+    far = core & wide & (power > bound)
+    far = ndimage.binary_closing(np.pad(far, 1), ALL_AROUND)[1:-1, 1:-1] & core
+    islands, count = ndimage.label(far, ALL_AROUND)
+    for number in range(1, count + 1):
+        island = islands == number
+        if island.sum() < LEAST_BLOCKS and np.count_nonzero(island & (power > FEW_FURTHER * bound)) < 2:
+            far[island] = False
+    return far if far.sum() <= LARGEST * core.sum() else none
+
+
+def _rest(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Error of each block (rows, cols, 64) beyond a curve of grey levels, and deviation of the reference around it."""
+    own = reference.astype(np.float32)
+    error = copy.astype(np.float32) - own
+    around = median_of_neighbours(error)
+    lonely = np.abs(error - around) > 20 + 3 * np.abs(around)
+    error = block_pixels(np.where(lonely, around, error))
+    grey = block_pixels((own - 128) / 64)
+    chosen = area.ravel()
+    sample = error[chosen][:, ::3].ravel(), grey[chosen][:, ::3].ravel()
+    curve = np.zeros(4)
+    for _ in range(3):  # without the pixels that the last curve leaves far off
+        rest = sample[0] - np.polynomial.polynomial.polyval(sample[1], curve)
+        near = np.abs(rest) <= np.quantile(np.abs(rest), 0.9)
+        powers = np.vander(sample[1][near], 4, increasing=True)
+        ridge = 1e-2 * np.eye(4) * len(powers)
+        ridge[0, 0] = 0
+        curve = np.linalg.solve(powers.T @ powers + ridge, powers.T @ sample[0][near])
+    rest = error - np.polynomial.polynomial.polyval(grey, curve.astype(np.float32))
+    detail = block_pixels(own).std(axis=1).reshape(area.shape)
+    return rest.reshape(*area.shape, -1), ndimage.maximum_filter(detail, 3, mode="nearest")

@@ -1,0 +1,178 @@
+"""Wavelet transforms of JPEG 2000 by lifting, to see whether a copy was coded by it.
+
+A signal of even length is divided into even and odd samples; each lifting step adds to one half a multiple of the sum
+of the two neighbours in the other half.  At the ends the signal is mirrored, as JPEG 2000 does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+REVERSIBLE = (-0.5, 0.25)
+"""Lifting steps of the 5/3 transform: odd samples first, then even ones, and so on."""
+
+IRREVERSIBLE = (-1.586134342, -0.052980118, 0.882911076, 0.443506852)
+"""Lifting steps of the 9/7 transform."""
+
+LEVELS = 3
+NORMS = ((1.038, 0.7186), (1.592, 0.9218), (2.919, 1.586))
+"""Size of the change in the picture by a unit of a 5/3 detail: of both mixed bands and of the last, by level."""
+
+
+def lift(values: np.ndarray, steps: tuple[float, ...], axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Divide a picture along an axis into its smooth half and its details.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (h, w)
+        Picture; the length of the axis is even.
+    steps : tuple of float
+        :data:`REVERSIBLE` or :data:`IRREVERSIBLE`.
+    axis : {0, 1}
+        Axis.
+
+    Returns
+    -------
+    smooth, details : ndarray of float32
+        Half as long along the axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.wavelet import REVERSIBLE, lift
+    >>> smooth, details = lift(np.float32([[1, 2, 3, 4]]), REVERSIBLE, 1)
+    >>> details
+    array([[0., 1.]], dtype=float32)
+    """
+    values = values if axis == 0 else values.T
+    halves = [values[0::2].copy(), values[1::2].copy()]
+    for number, step in enumerate(steps):
+        _step(halves, number, step)
+    smooth, details = halves if axis == 0 else (half.T for half in halves)
+    return smooth, details
+
+
+def unlift(smooth: np.ndarray, details: np.ndarray, steps: tuple[float, ...], axis: int) -> np.ndarray:
+    """Put a picture together again that :func:`lift` divided.
+
+    Parameters
+    ----------
+    smooth, details : ndarray of float32
+        The two halves.
+    steps : tuple of float
+        As for :func:`lift`.
+    axis : {0, 1}
+        As for :func:`lift`.
+
+    Returns
+    -------
+    ndarray of float32
+        Twice as long along the axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.wavelet import REVERSIBLE, lift, unlift
+    >>> unlift(*lift(np.float32([[1, 2, 3, 4]]), REVERSIBLE, 1), REVERSIBLE, 1)
+    array([[1., 2., 3., 4.]], dtype=float32)
+    """
+    halves = [smooth.copy(), details.copy()] if axis == 0 else [smooth.T.copy(), details.T.copy()]
+    for number in range(len(steps) - 1, -1, -1):
+        _step(halves, number, -steps[number])
+    values = np.empty((2 * len(halves[0]), *halves[0].shape[1:]), np.float32)
+    values[0::2], values[1::2] = halves
+    return values if axis == 0 else values.T
+
+
+def _step(halves: list[np.ndarray], number: int, step: float) -> None:
+    """Add a multiple of both neighbours: the steps of even number change the odd samples."""
+    even, odd = halves
+    if number % 2 == 0:
+        odd += np.float32(step) * (even + np.concatenate([even[1:], even[-1:]]))
+    else:
+        even += np.float32(step) * (odd + np.concatenate([odd[:1], odd[:-1]]))
+
+
+def small_details(values: np.ndarray, steps: tuple[float, ...]) -> list[np.ndarray]:
+    """Return where the details of the first two levels vanish up to rounding.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (h, w)
+        Picture; sides are multiples of 8.
+    steps : tuple of float
+        :data:`REVERSIBLE` or :data:`IRREVERSIBLE`.
+
+    Returns
+    -------
+    list of ndarray
+        For both levels, the number of small details of the two mixed bands, and of the diagonal band.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.wavelet import REVERSIBLE, small_details
+    >>> [band.shape for band in small_details(np.zeros((16, 16), np.float32), REVERSIBLE)]
+    [(8, 8), (8, 8), (4, 4), (4, 4)]
+    """
+    bands: list[np.ndarray] = []
+    for _ in range(2):
+        low, high = lift(values, steps, 0)
+        values, across = lift(low, steps, 1)
+        down, diagonal = lift(high, steps, 1)
+        mixed = (np.abs(across) < SMALL).astype(np.float32) + (np.abs(down) < SMALL)
+        bands += [mixed, (np.abs(diagonal) < SMALL).astype(np.float32)]
+    return bands
+
+
+SMALL = 0.7
+"""Details below this may come from rounding to whole grey levels."""
+
+
+def code_wavelet(picture: np.ndarray, quantiser_steps: tuple[float, ...]) -> list[np.ndarray]:
+    """Return a picture as the 5/3 transform with coarsely quantised details makes it.
+
+    Parameters
+    ----------
+    picture : ndarray of float32, shape (h, w)
+        Picture; sides are multiples of 8.
+    quantiser_steps : tuple of float
+        Steps in grey levels of the picture.
+
+    Returns
+    -------
+    list of ndarray of float32, shape (h, w)
+        One for each step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.wavelet import code_wavelet
+    >>> picture = np.zeros((16, 16), np.float32)
+    >>> picture[3, 3] = 100
+    >>> fine, coarse = code_wavelet(picture, (1e-4, 1e4))
+    >>> float(np.abs(fine - picture).max()) < 0.01, float(coarse.max()) < 10
+    (True, True)
+    """
+    smooth, details = picture, []
+    for _ in range(LEVELS):
+        low, high = lift(smooth, REVERSIBLE, 0)
+        smooth, across = lift(low, REVERSIBLE, 1)
+        details.append((across, *lift(high, REVERSIBLE, 1)))
+    return [_decoded(smooth, details, step) for step in quantiser_steps]
+
+
+def _decoded(smooth: np.ndarray, details: Sequence[tuple[np.ndarray, ...]], step: float) -> np.ndarray:
+    for (across, down, diagonal), (mixed, last) in zip(reversed(details), reversed(NORMS)):
+        low = unlift(smooth, _quantised(across, step / mixed), REVERSIBLE, 1)
+        high = unlift(_quantised(down, step / mixed), _quantised(diagonal, step / last), REVERSIBLE, 1)
+        smooth = unlift(low, high, REVERSIBLE, 0)
+    return smooth
+
+
+def _quantised(values: np.ndarray, step: float) -> np.ndarray:
+    """Quantiser with a dead zone of two steps; levels are restored in their middle."""
+    number = np.trunc(values / np.float32(step))
+    return (number + np.float32(0.5) * np.sign(number)) * np.float32(step)

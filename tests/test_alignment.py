@@ -1,0 +1,268 @@
+"""Copies that are shifted, turned or scaled: what is measured, what remains, and what is left alone."""
+
+import csv
+import io
+import json
+import re
+from importlib.resources import files
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+from scipy import ndimage
+from skimage import data, transform
+
+import llise
+from llise.cli.main import commands
+from llise.diagnosis.alignment import align_reference, measure_alignment
+from llise.gate.rules import RuleError, make_rules
+from llise.kinds.registry import get
+from llise.kinds.search import draw_copy
+from llise.kinds.warping import METHODS, Interpolator, Transform, warp
+from llise.labels import KINDS
+from llise.output.words import verdict_sentence
+
+PICTURE = data.camera()
+REFERENCE = np.ascontiguousarray(PICTURE[100:340, 130:386])
+
+
+def rounded(picture):
+    return np.clip(np.rint(picture), 0, 255).astype(np.uint8)
+
+
+def jpeg(picture, quality):
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "JPEG", quality=quality)
+    return np.asarray(Image.open(buffer))
+
+
+def judge(copy, reference=REFERENCE, **options):
+    return llise.diagnose(reference, [copy], **options)[0]
+
+
+def settings(diagnosis):
+    estimate = diagnosis.faults[0].estimate["misalignment"]
+    return [estimate[name].value for name in ("shift_x", "shift_y", "rotation", "scale")]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_interpolation_between_pixels_is_exact_on_pixels_and_keeps_a_slope(method):
+    ramp = np.tile(np.arange(40.0), (40, 1))
+    values = Interpolator(ramp, method)
+    places = np.arange(5.0, 35.0)
+    assert values(places, places) == pytest.approx(places, abs=1e-3)
+    if method != "nearest":
+        assert values(places, places + 0.3) == pytest.approx(places + 0.3, abs=0.09)  # sharp kernels overshoot
+
+
+def test_a_spline_shift_is_that_of_scipy():
+    expected = ndimage.shift(REFERENCE.astype(float), (0.4, 1.7), order=3, mode="mirror")
+    ours = warp(REFERENCE, Transform(1.7, 0.4), "spline")
+    assert np.abs(ours - expected)[8:-8, 8:-8].max() < 0.01
+
+
+def test_signs_are_those_of_other_programs():
+    """Right, down, counter-clockwise and larger are positive."""
+    turned = np.asarray(Image.fromarray(REFERENCE).rotate(2.0, Image.Resampling.BICUBIC), float)
+    ours = warp(REFERENCE, Transform(rotation=2.0), "bicubic, sharpest")
+    assert np.abs(ours - turned)[40:-40, 40:-40].mean() < 1
+    wide = Image.fromarray(REFERENCE).resize((264, 248), Image.Resampling.BICUBIC)  # 3.1 and 3.3 per cent larger
+    middle = np.asarray(wide, float)[4:-4, 4:-4]
+    assert np.abs(warp(REFERENCE, Transform(scale=3.2)) - middle)[8:-8, 8:-8].mean() < 3
+    right = warp(REFERENCE, Transform(shift_x=5.0, shift_y=2.0))
+    assert (right[2:, 5:] == REFERENCE[:-2, :-5]).all()
+
+
+@pytest.mark.parametrize(("x", "y"), [(1, 0), (-7, 2), (16, -16)])
+def test_whole_shifts_are_found_exactly_and_nothing_else_is_wrong(x, y):
+    found = judge(np.ascontiguousarray(PICTURE[100 - y : 340 - y, 130 - x : 386 - x]))  # new content at the border
+    assert found.verdict == ("misalignment",) and found.is_copy
+    assert settings(found) == [x, y, 0, 0]
+    (fault,) = found.faults
+    assert fault.area == 1 and fault.box == (0, 0, 240, 256) and fault.explained == 1
+    assert fault.severity["misalignment"] == pytest.approx(found.mse)
+    assert found.mse == pytest.approx(np.mean((found.image.astype(float) - REFERENCE) ** 2))
+    assert (found.aligned_reference == found.image).all()
+
+
+PROGRAMS = {
+    "scipy, bilinear": (lambda p: ndimage.shift(p.astype(float), (-0.35, 2.6), order=1), (2.6, -0.35, 0, 0)),
+    "scipy, spline": (lambda p: ndimage.shift(p.astype(float), (3.3, -1.5), order=3, mode="wrap"), (-1.5, 3.3, 0, 0)),
+    "scikit-image": (lambda p: transform.rotate(p, 1.3, order=1, mode="reflect", preserve_range=True), (0, 0, 1.3, 0)),
+    "Pillow": (
+        lambda p: np.asarray(Image.fromarray(p).rotate(-2.4, Image.Resampling.BICUBIC), float), (0, 0, -2.4, 0),
+    ),
+    "Pillow, nearest": (lambda p: np.asarray(Image.fromarray(p).rotate(0.8), float), (0, 0, 0.8, 0)),
+    "all together": (lambda p: warp(p, Transform(4.2, -3.1, 1.7, -1.9), "lanczos"), (4.2, -3.1, 1.7, -1.9)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_misalignment_by_other_programs_is_measured_and_leaves_nothing(name):
+    make, truth = PROGRAMS[name]
+    found = judge(rounded(make(REFERENCE)))
+    assert found.verdict == ("misalignment",), found
+    errors = np.abs(np.subtract(settings(found), truth))
+    assert (errors < [0.05, 0.05, 0.02, 0.02]).all(), errors
+
+
+OTHERS = {
+    "blur": lambda p, rng: ndimage.gaussian_filter(p, 1.2),
+    "gaussian_noise": lambda p, rng: p + rng.normal(0, 10, p.shape),
+    "jpeg": lambda p, rng: jpeg(rounded(p), 20),
+    "contrast": lambda p, rng: 128 + 0.6 * (p - 128),
+    "impulse_noise": lambda p, rng: np.where(rng.random(p.shape) < 0.04, rng.choice([0, 255], p.shape), p),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_faults_are_named_beside_the_misalignment(kind):
+    truth = Transform(3.4, -1.5, 0.6, 0.0)
+    copy = rounded(OTHERS[kind](warp(REFERENCE, truth).astype(float), np.random.default_rng(0)))
+    found = judge(copy)
+    assert set(found.verdict) == {"misalignment", kind}
+    errors = np.abs(np.subtract(settings(found), truth.values))
+    assert (errors < [0.06, 0.06, 0.04, 0.06]).all(), errors
+    other = next(fault for fault in found.faults if fault.kinds == (kind,))
+    assert other.region.shape == found.block_grid and other.area > 0.9
+
+
+def test_the_sentence_names_shift_and_jpeg():
+    found = judge(jpeg(rounded(ndimage.shift(REFERENCE.astype(float), (0, 1.5), order=3, mode="nearest")), 20))
+    sentence = (
+        r"Shifted by \(1\.(5|49|51), 0\.0\) px; JPEG compression, quality about (19|20|21), over the whole picture\."
+    )
+    assert re.fullmatch(sentence, verdict_sentence(found)), verdict_sentence(found)
+
+
+def test_a_fault_in_a_region_lies_on_the_grid_of_the_copy():
+    copy = np.roll(REFERENCE, (0, 9), axis=(0, 1))
+    copy[64:128, 96:192] = rounded(copy[64:128, 96:192] + np.random.default_rng(0).normal(0, 15, (64, 96)))
+    found = judge(copy)
+    assert found.verdict == ("gaussian_noise", "misalignment")
+    noise = next(fault for fault in found.faults if fault.kinds == ("gaussian_noise",))
+    top, left, bottom, right = noise.box
+    assert abs(top - 64) <= 8 and abs(left - 96) <= 8 and abs(bottom - 128) <= 8 and abs(right - 192) <= 8
+
+
+@pytest.mark.parametrize("fill", [0, 255, "wrap"])
+def test_empty_borders_are_no_fault(fill):
+    moved = np.roll(REFERENCE, (12, -5), axis=(0, 1))
+    if fill != "wrap":
+        moved[:12] = fill
+        moved[:, -5:] = fill
+    assert judge(moved).verdict == ("misalignment",)
+    aligned = align_reference(REFERENCE, moved, measure_alignment(REFERENCE, moved))
+    assert aligned.box == (slice(16, 240), slice(0, 248))
+
+
+def test_without_aligning_it_is_judged_as_it_lies():
+    copy = np.roll(REFERENCE, 3, axis=1)
+    found = judge(copy, align=False)
+    assert "misalignment" not in found.verdict and found.aligned_reference is None
+
+
+def same(one, other):
+    assert one.verdict == other.verdict and one.confidence == other.confidence
+    assert (one.block_labels == other.block_labels).all()
+    assert [fault.estimate for fault in one.faults] == [fault.estimate for fault in other.faults]
+    assert [fault.box for fault in one.faults] == [fault.box for fault in other.faults]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_aligned_copies_are_judged_as_without_aligning(kind):
+    rng = np.random.default_rng(5)
+    for wanted in (15, 150):
+        copy = draw_copy(get(kind), REFERENCE, wanted, rng).image
+        assert measure_alignment(REFERENCE, copy) is None
+    same(judge(copy), judge(copy, align=False))
+
+
+LEFT_ALONE = {
+    "trail to one side": lambda p: ndimage.correlate1d(p.astype(float), np.ones(5) / 5, origin=-2),
+    "even box": lambda p: ndimage.correlate1d(p.astype(float), np.ones(4) / 4),
+    "strong blur": lambda p: ndimage.gaussian_filter(p.astype(float), 15),
+    "strong JPEG": lambda p: jpeg(p, 5),
+    "negative": lambda p: 255 - p,
+    "a moved region": lambda p: np.concatenate([p[:130], np.roll(p, 5, axis=1)[130:]]),
+    "mosaic": lambda p: p[::8, ::8].repeat(8, 0).repeat(8, 1),
+    "another picture": lambda p: data.moon()[: p.shape[0], : p.shape[1]],
+}
+
+
+@pytest.mark.parametrize("name", LEFT_ALONE)
+def test_what_only_looks_like_a_shift_is_left_alone(name):
+    assert measure_alignment(REFERENCE, rounded(LEFT_ALONE[name](REFERENCE))) is None
+
+
+@pytest.mark.parametrize("side", [16, 40, 64])
+def test_small_flat_and_periodic_pictures_do_no_harm(side):
+    rng = np.random.default_rng(side)
+    x = np.arange(side)
+    small = np.ascontiguousarray(REFERENCE[:side, :side])
+    flat = np.where((x == 3) & (x[:, None] == 3), 101, 100).astype(np.uint8)
+    stripes = rounded(128 + 60 * np.sin(x / 2) * np.ones((side, 1)))
+    for picture in (small, flat, stripes):
+        for copy in (rounded(picture + rng.normal(0, 8, picture.shape)), jpeg(picture, 10), picture // 2):
+            assert measure_alignment(picture, copy) is None
+
+
+def test_a_large_picture_is_measured_on_part_of_its_pixels():
+    """Memory is that of some ten pictures of floats, not one for each interpolation."""
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    big = rounded(ndimage.zoom(rng.uniform(0, 255, (216, 384)), 10, order=1))
+    copy = np.roll(big, (3, -8), axis=(0, 1))
+    tracemalloc.start()
+    alignment = measure_alignment(big, copy)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert alignment.transform == Transform(-8.0, 3.0)
+    assert peak < 60 * big.size
+
+
+def test_commands_take_and_leave_out_the_alignment(tmp_path):
+    moved = np.roll(REFERENCE, 3, axis=1)
+    for name, picture in {"a": REFERENCE, "b": moved}.items():
+        Image.fromarray(picture).save(tmp_path / f"{name}.png")
+    pair = [str(tmp_path / "a.png"), str(tmp_path / "b.png")]
+
+    def run(*arguments):
+        return CliRunner().invoke(commands, [*arguments, "--quiet"], standalone_mode=False, catch_exceptions=False)
+
+    printed = json.loads(run("diagnose", *pair, "--json").stdout)
+    jsonschema.validate(printed, json.loads((files("llise.output") / "diagnose.schema.json").read_text()))
+    (image,) = printed["images"]
+    assert image["verdict"] == ["misalignment"]
+    assert image["faults"][0]["estimate"]["misalignment"]["shift_x"]["value"] == 3
+    (row,) = csv.DictReader(io.StringIO(run("diagnose", *pair, "--csv").stdout))
+    assert (row["verdict"], row["shift_x"], row["rotation"]) == ("misalignment", "3.0000", "0.0000")
+    assert "3.00, 0.00 px" in run("diagnose", *pair).stdout
+    assert "misalignment" not in run("diagnose", *pair, "--no-align").stdout
+    assert run("check", *pair, "--no-config").return_value == 1
+    assert run("check", *pair, "--no-config", "--allow", "misalignment:3").return_value == 0
+    assert run("check", *pair, "--no-config", "--allow", "misalignment:2").return_value == 1
+    assert run("check", *pair, "--no-config", "--allow", "misalignment:3", "--no-align").return_value != 0
+
+
+def test_a_settings_file_can_forbid_aligning():
+    assert make_rules({"align": False}).align is False
+    with pytest.raises(RuleError, match="align is 1; expected true or false"):
+        make_rules({"align": 1})
+
+
+def test_misalignment_is_made_at_a_wanted_error():
+    copy = llise.distortions.apply(REFERENCE, "misalignment", mse=100, random_state=0)
+    assert np.mean((copy.astype(float) - REFERENCE) ** 2) == pytest.approx(100, rel=0.02)
+
+
+def test_random_misalignments_are_what_their_parameters_say():
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        copy = draw_copy(get("misalignment"), REFERENCE, 400, rng)
+        alignment = measure_alignment(REFERENCE, copy.image)
+        truth = [copy.parameters[name] for name in ("shift_x", "shift_y", "rotation", "scale")]
+        assert np.abs(np.subtract(alignment.transform.values, truth)).max() < 0.5
