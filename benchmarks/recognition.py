@@ -5,7 +5,8 @@
     python benchmarks/recognition.py --quick            # about a minute
 
 Damage is injected by masks at pixel precision, by llise's own programs and by foreign ones that take no part in the
-training (see ``faults/programs.py``; those that are not installed are left out, which is said). Prints Markdown.
+training (see ``faults/programs.py``; those that are not installed are left out, which is said). Besides the paper's six
+kinds there are further kinds and faults of no named kind; ``--world six`` leaves them out. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
-from faults import cases, measures, programs, tables
+from faults import cases, measures, open_cases, open_tables, programs, tables
 from faults.cases import Recipe
 from faults.judges import load_judge
 from faults.measures import Record
@@ -37,6 +39,9 @@ MOST = 512
 """Sides of the training pictures are cut to this; own photographs are cut to twice this."""
 
 SEED = 20_000
+WORLDS = {"six": (cases,), "open": (open_cases,), "both": (cases, open_cases)}
+"""Modules that give the images: the paper's six kinds, and the open world."""
+
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff"}
 
 
@@ -57,6 +62,7 @@ def main() -> None:
     print(f"{len(names)} pictures, {len(records)} images: {', '.join(names)}")
     print(f"\nMedian time of a diagnosis: {np.median([record['seconds'] for record in records]):.2f} s")
     tables.report(records)
+    open_tables.report(records)
     if options.failures:
         tables.list_failures(records)
 
@@ -67,6 +73,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--pictures", type=Path, help="folder of photographs to judge by the shipped judge")
     parser.add_argument("--names", help="judge only these pictures, names separated by commas")
     parser.add_argument("--sets", choices=("own", "foreign", "both"), default="both", help="programs to use")
+    parser.add_argument(
+        "--world", choices=tuple(WORLDS), default="both",
+        help="images with the paper's six kinds, with further kinds and unknown faults, or both",
+    )  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="two pictures, a tenth of the images, a small judge")
     parser.add_argument("--share", type=float, default=1.0, help="share of the images to make, drawn at random")
     parser.add_argument("--seed", type=int, default=SEED, help="seed for all images; another one makes fresh images")
@@ -91,13 +101,14 @@ def run(options: argparse.Namespace, sets: dict[str, programs.Programs]) -> list
     records: list[Record] = []
     if options.records and options.records.exists():
         records = [json.loads(line) for line in options.records.read_text().splitlines()]
-    finished = {(record["picture"], record["set"]) for record in records}
+    finished = {(record["picture"], record["set"], world_of(record)) for record in records}
     for name, image, judge in references(options):
         jobs = [
             (name, key, recipe)
             for key, available in sets.items()
-            if (name, key) not in finished
-            for recipe in cases.recipes(
+            for world in WORLDS[options.world]
+            if (name, key, world) not in finished
+            for recipe in world.recipes(
                 available, seed_of(name, options.seed), foreign=key != "own", share=options.share
             )
         ]
@@ -111,6 +122,11 @@ def run(options: argparse.Namespace, sets: dict[str, programs.Programs]) -> list
     return records
 
 
+def world_of(record: Record) -> ModuleType:
+    """Return the module that gave the image of a record."""
+    return open_cases if record["group"] in open_cases.OPEN_GROUPS else cases
+
+
 def seed_of(name: str, seed: int) -> int:
     """Return the seed of a picture, from its name and the seed of the run."""
     return seed + int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
@@ -119,7 +135,7 @@ def seed_of(name: str, seed: int) -> int:
 def one(image: np.ndarray, recipe: Recipe, key: str, name: str, judge: Path | None) -> Record | None:
     """Make and judge one image; None where nobody could name its kinds."""
     warnings.simplefilter("ignore")
-    case = cases.make(recipe, image)
+    case = open_cases.make(recipe, image)
     if case is None:
         return None
     diagnoser = Diagnoser(image, judge=load_judge(judge) if judge else None)

@@ -2,8 +2,7 @@
 
 A recipe says what to make; the same recipe and picture give the same case. A recipe comes to nothing where nobody could
 name the damage: where a kind hardly changes the region (a flat sky cannot be blurred), where the second kind of a pair
-wipes out the first, where a contrast change of a flat region equals a luminance shift, or where a contrast change and a
-luminance shift add up to a contrast change about a grey near the mean or mid-grey.
+wipes out the first, or where one kind or a pair equals another (:mod:`faults.visible`).
 """
 
 from __future__ import annotations
@@ -17,8 +16,9 @@ from PIL import Image
 
 from faults.masks import SHAPES, cut_in_two, draw_apart, draw_mask, true_region
 from faults.programs import Program, Programs
+from faults.visible import LEAST_TRACE, is_pair_visible, is_visible, remaining
 from llise.diagnosis import pictures
-from llise.diagnosis.copies import is_contrast_about_another_pivot
+from llise.diagnosis.sets import UNKNOWN
 from llise.distortions import mse, quantise
 from llise.kinds.search import Search
 from llise.labels import KINDS, PAPER_MIXTURES
@@ -27,9 +27,6 @@ SINGLE_LEVELS = (50, 100, 200, 400, 900)
 PAIR_LEVELS = (50, 200, 500)
 REGION_LEVELS = 50, 900
 """Least and greatest wanted error of a region."""
-
-LEAST_TRACE = 0.04
-"""Share of a pair's error that its first kind must still cause after the second one."""
 
 LEAST_PART = 0.2
 """Share of a pair's error that each kind must contribute."""
@@ -62,7 +59,7 @@ class Recipe:
     Attributes
     ----------
     group : str
-        One of :data:`GROUPS`.
+        One of :data:`GROUPS`, or of those in :mod:`faults.open_cases`.
     programs : tuple of Program
         In order of application.
     level : float
@@ -74,12 +71,6 @@ class Recipe:
     programs: tuple[Program, ...]
     level: float
     seed: int
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Kinds in the order of the labels; "original" for a pristine copy."""
-        kinds = {program.kind for program in self.programs}
-        return tuple(kind for kind in KINDS if kind in kinds) or ("original",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +110,7 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False)
-class _Copy:
+class Copy:
     """A whole picture after one program."""
 
     image: np.ndarray
@@ -192,7 +183,7 @@ def make(recipe: Recipe, reference: np.ndarray) -> Case | None:
     if recipe.group == HOT_PIXELS:
         return _hot_pixels(reference, rng)
     if recipe.group in (SINGLE, PAPER_PAIR, OTHER_PAIR):
-        return _in_one_place(recipe, reference, everywhere, recipe.level, rng)
+        return in_one_place(recipe, reference, everywhere, recipe.level, rng)
     level = float(np.exp(rng.uniform(*np.log(REGION_LEVELS))))
     form, at_border = str(rng.choice(SHAPES)), bool(rng.random() < 0.3)
     area = float(np.exp(rng.uniform(*np.log(SMALL if recipe.group == SMALL_REGION else LARGE))))
@@ -206,17 +197,17 @@ def make(recipe: Recipe, reference: np.ndarray) -> Case | None:
         return _side_by_side(recipe, reference, cut_in_two(mask, rng), rng, form)
     if recipe.group == OVER:
         return _over(recipe, reference, mask, level, rng, form)
-    return _in_one_place(recipe, reference, mask, level, rng, form)
+    return in_one_place(recipe, reference, mask, level, rng, form)
 
 
-def _apply(
+def apply_program(
     program: Program,
     image: np.ndarray,
     reference: np.ndarray,
     mask: np.ndarray,
     wanted: float,
     rng: np.random.Generator,
-) -> tuple[_Copy, int, int]:
+) -> tuple[Copy, int, int]:
     """Apply a program so that the error inside a mask is about the wanted one; with the seed and direction used."""
     seed, direction = int(rng.integers(2**31)), int(rng.choice([-1, 1]))
     copies = program.build(image, seed, direction)
@@ -228,28 +219,50 @@ def _apply(
     else:
         search.bisect(copies.end, first=copies.end / 100, steps=10, at_zero=mse(target, image[mask]))
     result = quantise(copies.path(search.strength))
-    return _Copy(result, search.strength, copies.parameters(search.strength), search.measured), seed, direction
+    return Copy(result, search.strength, copies.parameters(search.strength), search.measured), seed, direction
 
 
-def _in_one_place(
-    recipe: Recipe, reference: np.ndarray, mask: np.ndarray, level: float, rng: np.random.Generator, form: str = ""
+def in_one_place(
+    recipe: Recipe,
+    reference: np.ndarray,
+    mask: np.ndarray,
+    level: float,
+    rng: np.random.Generator,
+    form: str = "",
+    either_order: bool = True,
 ) -> Case | None:
-    """One kind, or two one after the other, in one region."""
+    """Make one kind, or two one after the other, in one region.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    reference : ndarray of uint8, shape (h, w)
+    mask : ndarray of bool, shape (h, w)
+    level : float
+        Wanted error inside the mask.
+    rng : numpy.random.Generator
+        Source of all random numbers.
+    form : str
+        Name of the region's shape.
+    either_order : bool
+        Whether the second kind may come first where the recipe's order comes to nothing.
+    """
     if len(recipe.programs) == 1:
-        copies = [_apply(recipe.programs[0], reference, reference, mask, level, rng)[0]]
-        if not _is_contrast_visible(recipe.programs[0], reference, copies[0].image, mask):
+        copies = [apply_program(recipe.programs[0], reference, reference, mask, level, rng)[0]]
+        if not _is_visible(recipe.programs[0], reference, copies[0], mask):
             return None
         errors = [copies[0].error]
         order = recipe.programs
     else:
-        made = _pair(recipe.programs, reference, mask, level, rng) or _pair(
-            recipe.programs[::-1], reference, mask, level, rng
-        )
+        made = _pair(recipe.programs, reference, mask, level, rng)
+        if made is None and either_order:
+            made = _pair(recipe.programs[::-1], reference, mask, level, rng)
         if made is None:
             return None
         copies, order = made
         errors = [copies[0].error, copies[1].error - copies[0].error]
-    if copies[-1].error < (30 if mask.all() else 0.95 * REGION_LEVELS[0]) or copies[-1].error > 3000:
+    most = np.inf if order[0].kind == UNKNOWN else 3000
+    if copies[-1].error < (30 if mask.all() else 0.95 * REGION_LEVELS[0]) or copies[-1].error > most:
         return None
     image = np.where(mask, copies[-1].image, reference)
     region = true_region(mask, image, reference)
@@ -262,29 +275,25 @@ def _in_one_place(
 
 def _pair(
     programs: tuple[Program, ...], reference: np.ndarray, mask: np.ndarray, level: float, rng: np.random.Generator
-) -> tuple[list[_Copy], tuple[Program, ...]] | None:
+) -> tuple[list[Copy], tuple[Program, ...]] | None:
     """Two kinds one after the other, each with half of the error; None where a part cannot be seen."""
-    first, _, _ = _apply(programs[0], reference, reference, mask, level / 2, rng)
-    second, seed, direction = _apply(programs[1], first.image, reference, mask, level, rng)
+    first, _, _ = apply_program(programs[0], reference, reference, mask, level / 2, rng)
+    second, seed, direction = apply_program(programs[1], first.image, reference, mask, level, rng)
     alone = quantise(programs[1].build(reference, seed, direction).path(second.strength))
-    trace = mse(second.image[mask], alone[mask])
+    trace = remaining(programs[0].kind, second.image[mask], alone[mask])
     least = min(first.error, second.error - first.error)
     if trace < LEAST_TRACE * second.error or least < LEAST_PART * second.error:
         return None
-    if is_contrast_about_another_pivot(tuple(program.kind for program in programs), reference, second.image):
+    if not is_pair_visible(tuple(program.kind for program in programs), reference, second.image):
         return None
-    steps = ((programs[0], reference, first.image), (programs[1], first.image, second.image))
-    if not all(_is_contrast_visible(program, before, after, mask) for program, before, after in steps):
+    steps = ((programs[0], reference, first), (programs[1], first.image, second))
+    if not all(_is_visible(program, before, copy, mask) for program, before, copy in steps):
         return None
     return [first, second], programs
 
 
-def _is_contrast_visible(program: Program, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> bool:
-    """Whether a contrast change differs from a luminance shift: not so where the region is flat."""
-    if program.kind != "contrast":
-        return True
-    difference = after[mask].astype(float) - before[mask]
-    return bool(difference.var() >= LEAST_TRACE * np.mean(difference**2))
+def _is_visible(program: Program, before: np.ndarray, copy: Copy, mask: np.ndarray) -> bool:
+    return is_visible(program.kind, before, copy.image, mask, copy.parameters)
 
 
 def _side_by_side(
@@ -296,8 +305,8 @@ def _side_by_side(
     image, damages = reference.copy(), []
     for program, mask in zip(recipe.programs, masks):
         level = float(np.exp(rng.uniform(*np.log(REGION_LEVELS))))
-        copy, _, _ = _apply(program, reference, reference, mask, level, rng)
-        visible = _is_contrast_visible(program, reference, copy.image, mask)
+        copy, _, _ = apply_program(program, reference, reference, mask, level, rng)
+        visible = _is_visible(program, reference, copy, mask)
         if not 0.95 * REGION_LEVELS[0] <= copy.error <= 3000 or not visible:
             return None
         image = np.where(mask, copy.image, image)
@@ -312,9 +321,9 @@ def _over(
     """One kind everywhere, a second one in a region on top of it."""
     everywhere = np.ones(reference.shape, bool)
     below_level = float(np.exp(rng.uniform(*np.log([40, 300]))))
-    below, _, _ = _apply(recipe.programs[0], reference, reference, everywhere, below_level, rng)
-    above, _, _ = _apply(recipe.programs[1], below.image, below.image, mask, level, rng)
-    visible = _is_contrast_visible(recipe.programs[1], below.image, above.image, mask)
+    below, _, _ = apply_program(recipe.programs[0], reference, reference, everywhere, below_level, rng)
+    above, _, _ = apply_program(recipe.programs[1], below.image, below.image, mask, level, rng)
+    visible = _is_visible(recipe.programs[1], below.image, above, mask)
     if below.error < 30 or not 0.95 * REGION_LEVELS[0] <= above.error <= 3000 or not visible:
         return None
     if above.error < LEAST_PART * mse(reference[mask], below.image[mask]):

@@ -9,6 +9,7 @@ import numpy as np
 from faults.cases import OTHER_SCENE, Case, Recipe
 from faults.masks import BLOCK, by_block
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
+from llise.diagnosis.sets import UNKNOWN
 
 Record = dict[str, Any]
 
@@ -45,6 +46,7 @@ def measure(case: Case, recipe: Recipe, reference: np.ndarray, diagnosis: Diagno
         "seed": recipe.seed,
         "verdict": "+".join(diagnosis.verdict) if diagnosis.is_copy else "not a copy",
         "exact": exact,
+        "called_unknown": _called_unknown(case, diagnosis),
         "faults": _faults(case, diagnosis),
         "regions": _regions(case, diagnosis),
         **_blocks(case, reference, diagnosis),
@@ -56,21 +58,39 @@ def _faults(case: Case, diagnosis: Diagnosis) -> list[Record]:
     """Each fault with its confidence, and whether it is right.
 
     A fault is right if, in at least half of its blocks, the kinds of all faults that cover the block are the true ones.
+    Where content lies over or under another kind, that kind may be said there or not.
     """
     truth = _sets(((damage.kind,), damage.region) for damage in case.damages) if case.damages else None
     answer = _sets((fault.kinds, fault.region) for fault in diagnosis.faults)
     records = []
     for fault in diagnosis.faults:
-        equal = truth is not None and np.mean((truth == answer)[fault.region]) >= 0.5
+        equal = truth is not None and np.mean(_are_right(truth, answer)[fault.region]) >= 0.5
         records.append(
             {
                 "kinds": "+".join(fault.kinds),
                 "confidence": round(float(fault.confidence), 4),
                 "area": round(float(fault.area), 4),
+                "p_value": round(float(fault.p_value), 5),
                 "right": bool(equal),
             }
         )
     return records
+
+
+def _called_unknown(case: Case, diagnosis: Diagnosis) -> float:
+    """Share of the damaged blocks that lie in a fault of no named kind."""
+    damaged = [damage.region for damage in case.damages]
+    unknown = [fault.region for fault in diagnosis.faults if UNKNOWN in fault.kinds]
+    if not damaged or not unknown:
+        return 0.0
+    return round(float(np.any(unknown, axis=0)[np.any(damaged, axis=0)].mean()), 4)
+
+
+def _are_right(truth: np.ndarray, answer: np.ndarray) -> np.ndarray:
+    """Whether the kinds that are said are the true ones, by block."""
+    content = 1 << BLOCK_LABELS.index("content")
+    with_content = (truth & answer & content > 0) & (answer & ~truth == 0)
+    return (truth == answer) | with_content
 
 
 def _sets(parts: Any) -> np.ndarray | None:

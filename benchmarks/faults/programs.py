@@ -1,8 +1,9 @@
 """Programs that damage pictures: our own, and foreign ones that take no part in the training.
 
-A program makes one kind. It gives a path, copies of a picture by strength, and where it is known what a strength means
-in the kind's own units. Foreign programs are used when they are installed: ImageMagick (``magick`` or ``convert``),
-ffmpeg (the package imageio-ffmpeg), OpenCV (opencv-python-headless), imagecorruptions, scikit-image.
+A program makes one kind, or something that is none of them; it is then of the kind "unknown". It gives a path, copies
+of a picture by strength, and where it is known what a strength means in the kind's own units. Foreign programs are used
+when they are installed: ImageMagick (``magick`` or ``convert``), ffmpeg (the package imageio-ffmpeg), OpenCV
+(opencv-python-headless), imagecodecs, imagecorruptions, scikit-image.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llise.diagnosis.sets import UNKNOWN
 from llise.kinds import registry
 from llise.kinds.base import Path
 from llise.kinds.jpeg import quality_of
-from llise.labels import KINDS
+from llise.labels import NAMED_KINDS
 
 Parameters = Callable[[float], dict[str, float]]
 
@@ -50,12 +52,46 @@ class Program:
         ``build(image, seed, direction)`` returns the copies of a picture.
     levels : tuple of float, optional
         Strengths to choose from, for a program that has a few levels only.
+    nearness : {"", "near", "far"}
+        Of an unknown fault: whether it is another coder, noise or filter, or farther from the named kinds.
     """
 
     name: str
     kind: str
     build: Callable[[np.ndarray, int, int], Copies]
     levels: tuple[float, ...] = ()
+    nearness: str = ""
+
+    @property
+    def replaces(self) -> bool:
+        """Whether the whole picture becomes another one; in a region, that is content which is not in the reference."""
+        return len(self.levels) == 1
+
+
+def unknown_program(
+    name: str,
+    damage: Callable[[np.ndarray, float, int], np.ndarray],
+    strengths: float | tuple[float, ...],
+    nearness: str = "near",
+) -> Program:
+    """Return a program of a fault that has no name.
+
+    Parameters
+    ----------
+    name : str
+    damage : callable
+        ``damage(image, strength, seed)`` returns the copy.
+    strengths : float or tuple of float
+        Strength at which the path ends, or the few strengths that there are.
+    nearness : {"near", "far"}
+    """
+    levels = strengths if isinstance(strengths, tuple) else ()
+    end = strengths[-1] if isinstance(strengths, tuple) else strengths
+
+    def build(image: np.ndarray, seed: int, direction: int) -> Copies:
+        return Copies(lambda s: damage(image, s, seed) if s > 1e-4 else image, end)
+
+    return Program(name, UNKNOWN, build, levels, nearness)
 
 
 Programs = dict[str, list[Program]]
@@ -63,13 +99,15 @@ Programs = dict[str, list[Program]]
 
 
 def own() -> Programs:
-    """Return llise's own programs, one for each kind.
+    """Return llise's own programs: that of ``llise distort`` for each kind, and content in all ways that are drawn.
 
     Returns
     -------
     Programs
     """
-    return {kind: [Program(f"llise {kind}", kind, _builder(kind))] for kind in KINDS}
+    programs: Programs = {kind: [Program(f"llise {kind}", kind, _builder(kind))] for kind in NAMED_KINDS}
+    programs["content"].append(Program("llise content, drawn", "content", _drawn_content))
+    return programs
 
 
 def _builder(name: str) -> Callable[[np.ndarray, int, int], Copies]:
@@ -77,22 +115,35 @@ def _builder(name: str) -> Callable[[np.ndarray, int, int], Copies]:
 
     def build(image: np.ndarray, seed: int, direction: int) -> Copies:
         path = kind.path(image, np.random.default_rng(seed), direction)
-        mean = float(image.mean())
-
-        def parameters(strength: float) -> dict[str, float]:
-            value = kind.reported_strength(strength, direction)
-            return {
-                "contrast": {"gain": value, "pivot": mean},
-                "gaussian_noise": {"sigma": value},
-                "luminance": {"offset": value},
-                "blur": {"sigma": value},
-                "impulse_noise": {"share": value, "salt": 0.5},
-                "jpeg": {"quality": quality_of(max(value, 1e-3))},
-            }[name]
-
-        return Copies(path, kind.end(direction), parameters)
+        settings = _settings(name, image, path)
+        return Copies(path, kind.end(direction), lambda s: settings(kind.reported_strength(s, direction)))
 
     return build
+
+
+def _settings(name: str, image: np.ndarray, path: Path) -> Parameters:
+    """Return what a strength of our own program means in the kind's own units."""
+    mean = float(image.mean())
+    settings: dict[str, Parameters] = {
+        "contrast": lambda s: {"gain": s, "pivot": mean},
+        "gaussian_noise": lambda s: {"sigma": s},
+        "luminance": lambda s: {"offset": s},
+        "blur": lambda s: {"sigma": s},
+        "impulse_noise": lambda s: {"share": s, "salt": 0.5},
+        "jpeg": lambda s: {"quality": quality_of(max(s, 1e-3))},
+        "jpeg2000": lambda s: {"rate": path.rate(s)},  # type: ignore[attr-defined]
+        "speckle_noise": lambda s: {"sigma": s, "exponent": 1.0},
+        "pixelation": lambda s: {"cell": 1 + s},
+        "quantization": lambda s: {"levels": 1 + 255 / (1 + s)},
+        "sharpening": lambda s: {"amount": s, "radius": 1.0},
+        "content": lambda s: {"coverage": float(np.mean(path(s) != image))},
+    }
+    return settings[name]
+
+
+def _drawn_content(image: np.ndarray, seed: int, direction: int) -> Copies:
+    draw = registry.get("content").draw(image, np.random.default_rng(seed))
+    return Copies(draw.path, draw.end, draw.parameters)
 
 
 def foreign() -> tuple[Programs, list[str]]:
@@ -103,11 +154,11 @@ def foreign() -> tuple[Programs, list[str]]:
     programs : Programs
     skipped : list of str
     """
-    from faults import corruptions, ffmpeg, imagemagick, opencv, python_programs
+    from faults import codecs, corruptions, ffmpeg, imagemagick, opencv, python_programs
 
-    programs: Programs = {kind: [] for kind in KINDS}
+    programs: Programs = {kind: [] for kind in (*NAMED_KINDS, UNKNOWN)}
     skipped = []
-    for source in (imagemagick, ffmpeg, opencv, corruptions, python_programs):
+    for source in (imagemagick, ffmpeg, opencv, codecs, corruptions, python_programs):
         try:
             found = source.programs()
         except (ImportError, OSError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +21,7 @@ from faults.cases import (
     TOUCHING,
     TWO_REGIONS,
 )  # fmt: skip
+from faults.markdown import head, row, share
 from faults.measures import Record
 
 GOALS = {
@@ -36,7 +37,9 @@ GOALS = {
 """Exact verdicts: what must hold, and the aim."""
 
 IN_REGIONS = (REGION, SMALL_REGION, TWO_REGIONS, REGION_PAIR, OVER, TOUCHING)
-RELATIVE = {"sigma", "gain", "share", "length", "radius", "factor", "width"}
+RELATIVE = {
+    "sigma", "gain", "share", "length", "radius", "factor", "width", "amount", "cell", "levels", "rate", "coverage",
+}  # fmt: skip
 """Settings whose error is given as a share of the true value; that of the others is in their own unit."""
 
 ESTIMATE_GOALS = {
@@ -50,7 +53,7 @@ ESTIMATE_GOALS = {
 
 
 def report(records: list[Record]) -> None:
-    """Print all tables.
+    """Print all tables: of the groups in :mod:`faults.cases`, and estimates and confidence of all images.
 
     Parameters
     ----------
@@ -58,12 +61,20 @@ def report(records: list[Record]) -> None:
         As :func:`faults.measures.measure` makes them, with "set" and "picture" added.
     """
     sets = list(dict.fromkeys(record["set"] for record in records))
-    _verdicts(records, sets)
-    _regions(records, sets)
+    six = [record for record in records if record["group"] in GROUPS]
+    if six:
+        _verdicts(six, sets)
+        _regions(six, sets)
     for name in sets:
         own = [record for record in records if record["set"] == name]
         _estimates(own, name)
         _confidence(own, name)
+    if six:
+        _details(six)
+
+
+def _details(records: list[Record]) -> None:
+    """Print the tables by kind, pair, region, program and picture."""
     one_kind = (SINGLE, REGION, SMALL_REGION)
     pairs = (PAPER_PAIR, OTHER_PAIR, REGION_PAIR, TWO_REGIONS, OVER)
     _shares("Exact verdict by kind: one kind", records, one_kind, lambda r: r["kinds"])
@@ -81,7 +92,7 @@ def list_failures(records: list[Record]) -> None:
     ----------
     records : list of dict
     """
-    _head("Failures", ["picture", "set", "group", "programs (error, area)", "verdict", "faults"])
+    head("Failures", ["picture", "set", "group", "programs (error, area)", "verdict", "faults"])
     for record in records:
         if record["exact"]:
             continue
@@ -90,34 +101,19 @@ def list_failures(records: list[Record]) -> None:
             for program, error, area in zip(record["programs"], record["errors"], record["areas"])
         )
         faults = "; ".join(f"{f['kinds']} {f['confidence']:.2f} ({100 * f['area']:.1f} %)" for f in record["faults"])
-        _row([record["picture"], record["set"], record["group"], made, record["verdict"], faults])
+        row([record["picture"], record["set"], record["group"], made, record["verdict"], faults])
 
 
 def _foreign(records: list[Record]) -> list[Record]:
     return [record for record in records if record["set"] != "own"]
 
 
-def _share(values: Iterable[bool]) -> str:
-    values = list(values)
-    return f"{np.mean(values):.3f} ({len(values)})" if values else ""
-
-
-def _row(cells: Iterable[str]) -> None:
-    print("| " + " | ".join(cells) + " |")
-
-
-def _head(title: str, cells: list[str]) -> None:
-    print(f"\n### {title}\n")
-    _row(cells)
-    print("|" + "---|" * len(cells))
-
-
 def _verdicts(records: list[Record], sets: list[str]) -> None:
-    _head("Exact verdict (number of images)", ["", *sets, "must; aim"])
+    head("Exact verdict (number of images)", ["", *sets, "must; aim"])
     for group in GROUPS:
-        cells = [_share(r["exact"] for r in records if r["set"] == name and r["group"] == group) for name in sets]
+        cells = [share(r["exact"] for r in records if r["set"] == name and r["group"] == group) for name in sets]
         if any(cells):
-            _row([group, *cells, GOALS.get(group, "")])
+            row([group, *cells, GOALS.get(group, "")])
     for name in sets:
         wrong = sum(r["equal_not_original"] for r in records if r["set"] == name and r["group"] != OTHER_SCENE)
         print(f"\nBlocks equal to the reference that are not `original` ({name}): {wrong}")
@@ -125,13 +121,13 @@ def _verdicts(records: list[Record], sets: list[str]) -> None:
 
 def _regions(records: list[Record], sets: list[str]) -> None:
     columns = ["", "set", "mIoU", "mIoU in pixels", "F1 at IoU .5", "right kind inside", "`original` outside"]
-    _head("Regions (must: .80, -, -, .95, .999; aim: .90, -, -, .98, 1)", columns)
+    head("Regions (must: .80, -, -, .95, .999; aim: .90, -, -, .98, 1)", columns)
     for group in (SINGLE, *IN_REGIONS, "all regions"):
         for name in sets:
             chosen = [r for r in records if r["set"] == name]
             chosen = [r for r in chosen if r["group"] == group or (group == "all regions" and r["group"] in IN_REGIONS)]
             if chosen:
-                _row([group, name, *_region_measures(chosen)])
+                row([group, name, *_region_measures(chosen)])
 
 
 def _region_measures(records: list[Record]) -> list[str]:
@@ -151,7 +147,7 @@ def _region_measures(records: list[Record]) -> list[str]:
 
 def _estimates(records: list[Record], name: str) -> None:
     columns = ["kind, setting", "median error", "goal", "90 % interval holds", "cases", "not said"]
-    _head(f"Estimates ({name}), one kind in its place / two kinds", columns)
+    head(f"Estimates ({name}), one kind in its place / two kinds", columns)
     rows: dict[tuple[str, str, bool], list[Record]] = defaultdict(list)
     for record in records:
         for estimate in record["estimates"]:
@@ -163,7 +159,7 @@ def _estimates(records: list[Record], name: str) -> None:
         if goal:
             held_goals += [held for alone in (True, False) for held in _held(rows.get((kind, setting, alone), []))]
         error, held, count, missing = (" / ".join(pair) for pair in zip(*both))
-        _row([f"{kind}, {setting}", error, goal, held, count, missing])
+        row([f"{kind}, {setting}", error, goal, held, count, missing])
     if held_goals:
         print(
             f"\nIntervals of the settings with a goal hold the truth in {np.mean(held_goals):.3f} of {len(held_goals)}."
@@ -192,7 +188,7 @@ def _estimate_cells(setting: str, estimates: list[Record]) -> tuple[str, str, st
 
 def _confidence(records: list[Record], name: str) -> None:
     faults = [fault for record in records if record["group"] != OTHER_SCENE for fault in record["faults"]]
-    _head(
+    head(
         f"Faults by confidence ({name}; must: .95 of those with .9 or more, aim .98)", ["confidence", "faults", "right"]
     )
     edges = (0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.001)
@@ -200,14 +196,14 @@ def _confidence(records: list[Record], name: str) -> None:
         here = [fault["right"] for fault in faults if low <= fault["confidence"] < high]
         if here:
             label = f"{low} to {min(high, 1)}" if (low, high) != (0.9, 1.001) else "**.9 or more**"
-            _row([label, str(len(here)), f"{np.mean(here):.3f}"])
+            row([label, str(len(here)), f"{np.mean(here):.3f}"])
 
 
 def _shares(
     title: str,
     records: list[Record],
     groups: tuple[str, ...],
-    row: Callable[[Record], str],
+    name_of: Callable[[Record], str],
     column: Callable[[Record], str] = lambda record: record["group"],
 ) -> None:
     """Print exact verdicts by two properties of the records, for each set of programs."""
@@ -217,11 +213,11 @@ def _shares(
         if record["group"] in groups and record["programs"]:
             name = f"{column(record)} ({record['set']})"
             columns[name] = None
-            table[row(record)][name].append(record["exact"])
+            table[name_of(record)][name].append(record["exact"])
     if table:
-        _head(title, ["", *columns])
+        head(title, ["", *columns])
         for name, cells in sorted(table.items()):
-            _row([name, *(_share(cells[column]) for column in columns)])
+            row([name, *(share(cells[column]) for column in columns)])
 
 
 def _extent(record: Record) -> str:
@@ -230,6 +226,6 @@ def _extent(record: Record) -> str:
 
 def _mistakes(records: list[Record], most: int = 25) -> None:
     counts = Counter((r["group"], r["set"], r["kinds"], r["verdict"]) for r in records if not r["exact"])
-    _head("Commonest mistakes", ["group", "set", "true", "said", "images"])
+    head("Commonest mistakes", ["group", "set", "true", "said", "images"])
     for *names, count in ((*key, n) for key, n in counts.most_common(most)):
-        _row([*map(str, names), str(count)])
+        row([*map(str, names), str(count)])

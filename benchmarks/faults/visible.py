@@ -1,0 +1,88 @@
+"""Whether the damage of a case can be named at all, by anyone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from llise.diagnosis.copies import is_contrast_about_another_pivot
+
+LEAST_TRACE = 0.04
+"""Share of an error that must set a kind apart from a simpler one."""
+
+LEAST_CELL = 1.5
+"""Side of a cell in pixels below which most pixels of a mosaic stay as they are."""
+
+LEAST_LEVELS, LEVEL_SHARE = 3, 0.02
+"""Number of grey levels that a quantised region must have, each with at least a share of its pixels."""
+
+
+def is_visible(
+    kind: str, before: np.ndarray, after: np.ndarray, mask: np.ndarray, parameters: dict[str, float]
+) -> bool:
+    """Return whether a kind differs from all simpler ones in a region.
+
+    In a flat region, a contrast change equals a luminance shift, speckle noise equals Gaussian noise, and quantization
+    leaves one or two grey levels. A mosaic of tiny cells hardly changes anything.
+
+    Parameters
+    ----------
+    kind : str
+    before, after : ndarray of uint8, shape (h, w)
+    mask : ndarray of bool, shape (h, w)
+    parameters : dict
+        Settings in the kind's own units, as far as they are known.
+    """
+    if kind == "contrast":
+        difference = after[mask].astype(float) - before[mask]
+        return bool(difference.var() >= LEAST_TRACE * np.mean(difference**2))
+    if kind == "speckle_noise":
+        greys = before[mask].astype(float)
+        return bool(greys.var() >= LEAST_TRACE * np.mean(greys**2))
+    if kind == "quantization":
+        shares = np.bincount(after[mask], minlength=256) / mask.sum()
+        return bool(np.count_nonzero(shares >= LEVEL_SHARE) >= LEAST_LEVELS)
+    if kind == "pixelation":
+        return parameters.get("cell", LEAST_CELL) >= LEAST_CELL
+    return True
+
+
+def remaining(kind: str, both: np.ndarray, second: np.ndarray) -> float:
+    """Return the error that the first kind of a pair still causes after the second one.
+
+    A shift of all greys, which quantization by rounding down causes, does not show that there are few levels.
+
+    Parameters
+    ----------
+    kind : str
+        First kind.
+    both, second : ndarray of uint8
+        Greys after both kinds, and after the second one alone.
+    """
+    difference = both.astype(float) - second
+    return float(difference.var() if kind == "quantization" else np.mean(difference**2))
+
+
+def is_pair_visible(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Return whether two kinds differ from each of them alone.
+
+    A contrast change and a luminance shift may add up to a contrast change about another grey. A luminance shift or a
+    contrast change with quantization may be quantization alone, by a rule that puts the levels elsewhere.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        In order of application.
+    reference, copy : ndarray of uint8, shape (h, w)
+    """
+    if set(kinds) in ({"quantization", "luminance"}, {"quantization", "contrast"}):
+        return not _is_quantized_alone(reference, copy)
+    return not is_contrast_about_another_pivot(kinds, reference, copy)
+
+
+def _is_quantized_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Whether nearly all pixels have a grey that lies among the reference's greys which became it."""
+    within = 0
+    for level in np.unique(copy):
+        greys = reference[copy == level]
+        within += greys.size if greys.min() <= level <= greys.max() else 0
+    return within >= 0.9 * copy.size
