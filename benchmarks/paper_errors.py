@@ -11,8 +11,8 @@ import numpy as np
 
 from llise import LLISE, KernelLLISE, datasets, distortions
 from llise.blocks import BlockGrid, prepare
-from llise.engine import numba_objective as kernels
-from llise.engine.numba_linalg import get_rows, set_tall, tall
+from llise.engine import numba_linalg, numba_objective
+from llise.engine.jit import python_callable
 from llise.objectives import embedding_value
 
 
@@ -29,12 +29,13 @@ def published_gradient_error(weights: np.ndarray, neighbors: np.ndarray, c: floa
     Y = rng.random((p, n)).T
     S = np.zeros((n, n))
     np.put_along_axis(S, neighbors.astype(int), weights, axis=1)
-    sparse = kernels.Sparse(weights.astype(np.float64), neighbors.astype(np.int64))
-    at, work, G, published = kernels.point(n, p), tall(n, p), tall(n, p), np.empty((n, p))
-    set_tall(np.ascontiguousarray(Y), at.Y)
-    kernels.objective(sparse, c, at)
-    kernels.published_gradient(sparse, at, work, G)
-    get_rows(G, published)
+    sparse = numba_objective.Sparse(weights.astype(np.float64), neighbors.astype(np.int64))
+    tall = python_callable(numba_linalg.tall)
+    at, work, G, published = python_callable(numba_objective.point)(n, p), tall(n, p), tall(n, p), np.empty((n, p))
+    python_callable(numba_linalg.set_tall)(np.ascontiguousarray(Y), at.Y)
+    python_callable(numba_objective.objective)(sparse, c, at)
+    python_callable(numba_objective.published_gradient)(sparse, at, work, G)
+    python_callable(numba_linalg.get_rows)(G, published)
     true = np.empty((n, p))
     for index in np.ndindex(n, p):
         shifted = []

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from types import ModuleType, SimpleNamespace
+
 import numpy as np
 
 from llise.blocks import BlockGrid, prepare
+from llise.engine.jit import python_callable
 from llise.gram import Kernel, take_local, training_gram
 from llise.neighbors import training_neighbors
 from llise.objectives import ssim_constant
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
+
+
+def callable_parts(module: ModuleType) -> SimpleNamespace:
+    """The compiled functions of a module as functions that Python can call, and its named tuples."""
+    parts = {name: python_callable(v) for name, v in vars(module).items() if hasattr(v, "py_func")}
+    return SimpleNamespace(**parts, **{name: v for name, v in vars(module).items() if isinstance(v, type)})
 
 
 def photographs(n: int = 24, height: int = 16, width: int = 16, seed: int = 0) -> np.ndarray:

@@ -3,18 +3,18 @@
 import numpy as np
 import oracle
 import pytest
-from problems import KERNELS, blocks_of, bytes_of, constant_of, local_problems, photographs
+from problems import KERNELS, blocks_of, bytes_of, callable_parts, constant_of, local_problems, photographs
 from scipy.optimize import check_grad
 
 from llise.embedding import content_start, exact_embedding, reconstruct
-from llise.engine import numba_objective as kernels
-from llise.engine.numba_admm import polar
-from llise.engine.numba_linalg import get_rows, set_tall, tall
+from llise.engine import numba_admm, numba_linalg, numba_objective
 from llise.gram import Kernel
 from llise.objectives import embedding_gradient, embedding_value
 from llise.weights import exact_weights, semidefinite
 
 C = constant_of(64)
+kernels = callable_parts(numba_objective)
+get_rows, set_tall, tall = (getattr(callable_parts(numba_linalg), name) for name in ("get_rows", "set_tall", "tall"))
 
 
 def weights_of(raw, k=6, kernel="linear", constraint="affine"):
@@ -144,7 +144,7 @@ def test_projection_is_the_papers_singular_value_decomposition(singular_value):
     for seed in range(5):
         A = np.random.default_rng(seed).standard_normal((20, 4)) @ np.diag([10, 1, 1, 1e-3])
         B = np.ascontiguousarray(A.T)
-        polar(B, singular_value)
+        callable_parts(numba_admm).polar(B, singular_value)
         np.testing.assert_allclose(B.T, oracle.project(A, singular_value), atol=1e-9 * singular_value)
 
 

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from llise.engine.jit import NOT_CACHED, NOTICE, compilation_notice, jit
+from llise.engine.jit import NOT_CACHED, NOTICE, compilation_notice, jit, part, python_callable
 from llise.engine.simd import load, spread, store, total
 
 NEWEST = (0, 68)  # the newest Numba that simd.py and jit.py were checked with
@@ -53,6 +53,25 @@ def test_the_bound_in_the_project_file_and_the_docstrings_name_the_same_versions
     for name in ("simd", "jit"):
         text = (root / "src/llise/engine" / f"{name}.py").read_text()
         assert f"Numba 0.60 to {NEWEST[0]}.{NEWEST[1]} " in text
+
+
+@part()
+def tripled(x):
+    return 3 * x
+
+
+@jit()
+def tripled_twice(x):
+    return tripled(tripled(x))
+
+
+def test_parts_are_compiled_into_their_kernels_and_not_cached():
+    try:
+        assert tripled_twice(2) == 18
+        assert python_callable(tripled)(2) == 6
+    except Exception as error:
+        pytest.fail(f"{BROKEN.format(where='src/llise/engine/jit.py')} Its error was: {error}")
+    assert tripled.stats.cache_path is None and tripled_twice.stats.cache_path
 
 
 class Terminal(io.StringIO):

@@ -1,8 +1,8 @@
 """How every kernel is compiled: no Python objects, the GIL released, cached on disk where a folder can be written.
 
-This file uses ``numba.config.CACHE_DIR``, Numba's events (``numba.core.event``) and the cache of a compiled function
-(``_cache``), which are not part of Numba's stable interface.  It holds for Numba 0.60 to 0.68 (``tests/test_numba.py``
-checks the installed version).
+This file uses ``numba.config.CACHE_DIR``, Numba's events (``numba.core.event``), the cache of a compiled function
+(``_cache``), and the steps of its compiler, which are not part of Numba's stable interface.  It holds for
+Numba 0.60 to 0.68 (``tests/test_numba.py`` checks the installed version).
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
 from tqdm import tqdm
 
 from llise.storage.folders import cache_folder
@@ -63,6 +67,134 @@ def jit(**options: Any) -> Callable:
         return kernel
 
     return compiled
+
+
+def part(**options: Any) -> Callable:
+    """Return the decorator that compiles a function which only kernels call.
+
+    It becomes part of each kernel that calls it; :func:`python_callable` makes a kernel of it.  Numba would optimise it
+    on its own as well, translate it, make it callable from Python and cache it, all of which takes longer than the
+    kernel itself.
+
+    Parameters
+    ----------
+    **options
+        More options of ``numba.njit``, usually ``fastmath=FAST``.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> from llise.engine.jit import jit, part
+    >>> @part()
+    ... def square(x):
+    ...     return x * x
+    >>> @jit()
+    ... def sum_of_squares(x, y):
+    ...     return square(x) + square(y)
+    >>> sum_of_squares(3, 4)
+    25
+    """
+    options |= {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(pipeline_class=_PartCompiler, **options)
+
+
+def python_callable(function: Any) -> Callable:
+    """Return what :func:`part` made as a kernel of its own, which Python can call, for tests and measurements.
+
+    Parameters
+    ----------
+    function : callable
+        A function with the decorator :func:`part`; Python itself must not call it.
+
+    Returns
+    -------
+    callable
+        The kernel.
+
+    Examples
+    --------
+    >>> from llise.engine.jit import part, python_callable
+    >>> @part()
+    ... def square(x):
+    ...     return x * x
+    >>> python_callable(square)(3)
+    9
+    """
+    return jit(fastmath=function.targetoptions.get("fastmath", False))(function.py_func)
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Code that is linked into its callers, optimised and translated there."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return no address, since Python does not call this code.
+
+        Parameters
+        ----------
+        name : str
+            Of a function.
+
+        Returns
+        -------
+        int
+            Always 0.
+        """
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What sets the environment of the code, in which a function that Python can call has its objects."""
+        return self
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Set no environment.
+
+        Parameters
+        ----------
+        name : str
+            Of the environment.
+        env : object
+            The environment.
+        """
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PartLowering(NativeLowering):
+    """Numba's step from typed to compiled code."""
+
+    _name = "llise_part_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().run_pass(state)
+
+
+class _PartCompiler(CompilerBase):
+    """Numba's steps with ours in the place of one of them."""
+
+    def define_pipelines(self) -> list:
+        """Return Numba's steps with ours in the place of one of them.
+
+        Returns
+        -------
+        list of PassManager
+            One.
+        """
+        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        steps.passes = [(_PartLowering if step is NativeLowering else step, why) for step, why in steps.passes]
+        steps.finalize()
+        return [steps]
 
 
 def _tolerate_errors(cache: Any) -> None:

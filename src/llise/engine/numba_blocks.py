@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, jit, part
 
 
 def cut(images: np.ndarray, rows: int, cols: int, block_height: int, block_width: int) -> np.ndarray:
@@ -43,7 +43,7 @@ def _sums(values):
     return out
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def sum_of(x):
     """The sum of a vector."""
     total = 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, jit, part
 from llise.engine.tolerances import LAST, RANK, SKEW, SWEEPS
 
 LANES = 32
@@ -19,7 +19,7 @@ LANES = 32
 # ------------------------------------------------------------------------------------- semidefinite matrices
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def pivoted_cholesky(K, j, L, left):
     """K[j] = sum of l l' over the rows l of L[j], greatest pivots first; returns their number, the rank of K[j]."""
     k = K.shape[1]
@@ -48,7 +48,7 @@ def pivoted_cholesky(K, j, L, left):
     return k
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def one_sided_jacobi(X, columns, squares):
     """Rotate the first columns of X (columns, k, lanes) until they are orthogonal: then X X' = U diag(d) U'.
 
@@ -63,15 +63,15 @@ def one_sided_jacobi(X, columns, squares):
     for _ in range(SWEEPS):
         for i in range(columns):
             _products(X, i, i, squares[i])
-        worst = 0.0
+        worst = 0
         for p in range(columns - 1):
             for q in range(p + 1, columns):
                 _products(X, p, q, inner)
                 skew = _rotations(squares, p, q, inner, cosine, sine)
-                if skew > SKEW:
+                if skew > 0:
                     _rotate_columns(X, p, q, cosine, sine)
                     worst = max(worst, skew)
-        if worst <= LAST:
+        if worst < 2:
             break
     for i in range(columns):
         _products(X, i, i, squares[i])
@@ -82,7 +82,7 @@ def one_sided_jacobi(X, columns, squares):
                 X[i, r, l] *= inner[l]
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _products(X, p, q, out):
     """Inner products of the columns p and q, two rows at a time."""
     _, k, lanes = X.shape
@@ -93,19 +93,22 @@ def _products(X, p, q, out):
             out[l] += X[p, r, l] * X[q, r, l] + X[p, r + 1, l] * X[q, r + 1, l]
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _rotations(squares, p, q, inner, cosine, sine):
     """Rotations that make the columns p and q orthogonal, and their squared norms thereafter.
 
-    Returns the sum of squared cosines between them.  Few arrays a loop: with more, the
-    compiler could not rule out that they overlap, and would not vectorise the loop.
+    Returns 0 where they are orthogonal already, 1 where they nearly are and 2 otherwise.  Few arrays a loop: with more,
+    the compiler could not rule out that they overlap, and would not vectorise the loop.
     """
     lanes = inner.size
     skew = 0.0
+    far = 0.0
     for l in range(lanes):
-        skew += inner[l] * inner[l] / (squares[p, l] * squares[q, l] + 1e-300)
-    if not skew > SKEW:
-        return skew
+        square, product = inner[l] * inner[l], squares[p, l] * squares[q, l]
+        skew += 1.0 if square > SKEW * product else 0.0
+        far += 1.0 if square > LAST * product else 0.0
+    if skew == 0.0:
+        return 0
     for l in range(lanes):
         gap = squares[q, l] - squares[p, l]
         tangent = 2.0 * inner[l] / (abs(gap) + np.sqrt(gap * gap + 4.0 * inner[l] * inner[l]) + 1e-300)
@@ -117,10 +120,10 @@ def _rotations(squares, p, q, inner, cosine, sine):
     for l in range(lanes):
         cosine[l] = 1.0 / np.sqrt(1.0 + sine[l] * sine[l])
         sine[l] *= cosine[l]
-    return skew
+    return 2 if far > 0.0 else 1
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _rotate_columns(X, p, q, cosine, sine):
     _, k, lanes = X.shape
     for r in range(k):
@@ -134,7 +137,7 @@ def _rotate_columns(X, p, q, cosine, sine):
 # ------------------------------------------------------------------------------------ any symmetric matrices
 
 
-@jit()
+@part()
 def eigen_lanes(K, A, V):
     """Eigenvalues on the diagonals of A and eigenvectors in V, both (k, k, lanes), of matrices K (lanes, k, k).
 
@@ -148,25 +151,39 @@ def eigen_lanes(K, A, V):
     _jacobi_lanes(A, V, lanes)
 
 
-@jit()
-def eigen(K, k):
-    """Eigenvalues and eigenvectors of the leading k x k part of a symmetric matrix."""
-    A = np.empty((k, k, 1))
-    V = np.empty((k, k, 1))
+@part(fastmath=FAST)
+def eigen(A, V, k):
+    """Cyclic Jacobi: the leading k x k part of a symmetric A becomes diagonal, the columns of V its eigenvectors."""
     for r in range(k):
         for s in range(k):
-            A[r, s, 0] = K[r, s]
-    _jacobi_lanes(A, V, 1)
-    d = np.empty(k)
-    vectors = np.empty((k, k))
-    for r in range(k):
-        d[r] = A[r, r, 0]
-        for s in range(k):
-            vectors[r, s] = V[r, s, 0]
-    return d, vectors
+            V[r, s] = 1.0 if r == s else 0.0
+    for _ in range(SWEEPS):
+        off = 0.0
+        on = 0.0
+        for r in range(k):
+            on += A[r, r] * A[r, r]
+            for s in range(r):
+                off += A[r, s] * A[r, s]
+        if not off > 1e-31 * on:
+            break
+        for p in range(k - 1):
+            for q in range(p + 1, k):
+                gap = A[q, q] - A[p, p]
+                tangent = 2.0 * A[p, q] / (abs(gap) + np.sqrt(gap * gap + 4.0 * A[p, q] * A[p, q]) + 1e-300)
+                tangent = tangent if gap >= 0.0 else -tangent
+                cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
+                sine = tangent * cosine
+                for i in range(k):
+                    x, y = A[i, p], A[i, q]
+                    A[i, p], A[i, q] = cosine * x - sine * y, sine * x + cosine * y
+                    x, y = V[i, p], V[i, q]
+                    V[i, p], V[i, q] = cosine * x - sine * y, sine * x + cosine * y
+                for i in range(k):
+                    x, y = A[p, i], A[q, i]
+                    A[p, i], A[q, i] = cosine * x - sine * y, sine * x + cosine * y
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _jacobi_lanes(A, V, lanes):
     """Cyclic Jacobi: the upper triangles of A become diagonal, the columns of V eigenvectors."""
     k = A.shape[0]
@@ -214,7 +231,7 @@ def _jacobi_lanes(A, V, lanes):
                     _rotate(V[i, p], V[i, q], cosine, sine, lanes)
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _rotate(x, y, cosine, sine, lanes):
     for l in range(lanes):
         u = x[l]

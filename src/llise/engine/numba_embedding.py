@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, jit, part
 from llise.engine.numba_blocks import sum_of
 from llise.engine.numba_eigen import eigen
 from llise.engine.numba_gram import dot
-from llise.engine.numba_linalg import Factor, combine, cross, set_tall, tall, violation
+from llise.engine.numba_linalg import combine, cross, set_tall, tall, violation
 from llise.engine.numba_newton import minimise, spectral_start
 from llise.engine.numba_objective import Sparse, times_S
 from llise.engine.tolerances import START_ROUNDS
@@ -24,7 +24,7 @@ def exact_embedding(weights, neighbors, c, start, tol, max_iter, out, results, h
     b, n, p = start.shape
     Y = tall(n, p)
     N = Y.shape[1]
-    factor = Factor(np.empty((N, N)), np.empty((N, N)))
+    factor = np.empty((N, N))
     for i in range(b):
         S = Sparse(weights[i], neighbors[i])
         set_tall(start[i], Y)
@@ -35,7 +35,7 @@ def exact_embedding(weights, neighbors, c, start, tol, max_iter, out, results, h
         _canonical(S, Y, p, out[i])
 
 
-@jit()
+@part()
 def _canonical(S, Y, p, out):
     """Coordinates are free up to a rotation: take the one that diagonalises Y'A'AY, ascending.
 
@@ -44,14 +44,15 @@ def _canonical(S, Y, p, out):
     n = S.weights.shape[0]
     AY = tall(n, p)
     T = np.empty((4 * Y.shape[0], 4 * Y.shape[0]))
+    vectors = np.empty((p, p))
     times_S(S, Y, AY)
     combine(1.0, Y, -1.0, AY)
     cross(AY, AY, 1.0, T)
-    values, vectors = eigen(T, p)
+    eigen(T, vectors, p)
     for t in range(p):
         i = 0  # place of the eigenvalue t in ascending order
         for s in range(p):
-            i += values[s] < values[t] or (values[s] == values[t] and s < t)
+            i += T[s, s] < T[t, t] or (T[s, s] == T[t, t] and s < t)
         third_moment = 0.0
         for j in range(n):
             y = 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from llise.engine.array_gram import products as matrix_products
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, jit, part
 
 
 def squares(values: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ def luminance_or_zeros(luminance: np.ndarray | None, sums: np.ndarray) -> np.nda
     return np.zeros_like(sums) if luminance is None else luminance
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def dot(x, y):
     """x'y in the type of the blocks: in float32 there are only integers, whose sums are exact."""
     total = x.dtype.type(0)

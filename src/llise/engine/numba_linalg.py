@@ -7,37 +7,21 @@ loops over images carry no remainder.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, part
 from llise.engine.simd import load, spread, store, total
-
-
-class Factor(NamedTuple):
-    """A Cholesky factor; pivots are stored as their inverses.
-
-    Attributes
-    ----------
-    upper, lower : numpy.ndarray (N, N)
-        The upper factor and its transpose.
-    """
-
-    upper: np.ndarray
-    lower: np.ndarray
-
 
 # ---------------------------------------------------------------------------------------------- tall matrices
 
 
-@jit()
+@part()
 def tall(n, p):
     """A tall matrix of zeros."""
     return np.zeros(((p + 3) // 4, (n + 3) // 4 * 4, 4))
 
 
-@jit()
+@part()
 def set_tall(rows, out):
     """Fill a tall matrix with rows (n, p)."""
     n, p = rows.shape
@@ -46,7 +30,7 @@ def set_tall(rows, out):
             out[i // 4, j, i % 4] = rows[j, i]
 
 
-@jit()
+@part()
 def get_rows(Y, out):
     """Fill rows (n, p) from a tall matrix."""
     n, p = out.shape
@@ -55,7 +39,7 @@ def get_rows(Y, out):
             out[j, i] = Y[i // 4, j, i % 4]
 
 
-@jit()
+@part()
 def inner(X, Y):
     """tr(X'Y)."""
     even = odd = spread(0.0)
@@ -66,7 +50,7 @@ def inner(X, Y):
     return total(even + odd)
 
 
-@jit()
+@part()
 def copy(X, Y):
     """Y := X."""
     for q in range(X.shape[0]):
@@ -74,7 +58,7 @@ def copy(X, Y):
             store(Y, q, j, load(X, q, j))
 
 
-@jit()
+@part()
 def combine(a, X, b, Y):
     """Y := a X + b Y."""
     for q in range(X.shape[0]):
@@ -82,7 +66,7 @@ def combine(a, X, b, Y):
             store(Y, q, j, a * load(X, q, j) + b * load(Y, q, j))
 
 
-@jit()
+@part()
 def cross(X, Y, scale, out):
     """out = scale X'Y, square, of order 4Q."""
     Q, N, _ = X.shape
@@ -101,7 +85,7 @@ def cross(X, Y, scale, out):
             store(out, 4 * q + 3, 4 * r, scale * d)
 
 
-@jit()
+@part()
 def subtract_product(X, T, Y):
     """Y -= X T for T of order 4Q."""
     Q, N, _ = X.shape
@@ -114,7 +98,7 @@ def subtract_product(X, T, Y):
                 store(Y, r, j, load(Y, r, j) - taken)
 
 
-@jit()
+@part()
 def centre(Y, n):
     """Remove the mean over the n images."""
     for q in range(Y.shape[0]):
@@ -127,7 +111,7 @@ def centre(Y, n):
             store(Y, q, j, load(Y, q, j) - mean)
 
 
-@jit()
+@part()
 def project(Y, U, n, T):
     """Onto the tangent space in place: U - Y Y'U / n, centred (eq. 30); T, of order 4Q, is working space."""
     centre(U, n)
@@ -135,7 +119,7 @@ def project(Y, U, n, T):
     subtract_product(Y, T, U)
 
 
-@jit()
+@part()
 def orthonormalise(Y, n, p, rounds):
     """Columns centred, orthogonal and of squared length n: modified Gram-Schmidt (eq. 31).
 
@@ -150,7 +134,7 @@ def orthonormalise(Y, n, p, rounds):
         for j in range(n):
             squares += load(Y, q, j) * load(Y, q, j)
         store(before, 0, 4 * q, squares)
-    spare = 1
+    spare = np.int64(1)
     for again in range(rounds):
         centre(Y, n)
         for i in range(p):
@@ -163,7 +147,7 @@ def orthonormalise(Y, n, p, rounds):
             _split_off(Y, i, n, products)
 
 
-@jit()
+@part()
 def _products_with(Y, i, out):
     """out (1, 4Q) = y_i'Y for column i and those from its group of four on."""
     q, a = i // 4, i % 4
@@ -177,7 +161,7 @@ def _products_with(Y, i, out):
         store(out, 0, 4 * r, (s0 + s1) + (s2 + s3))
 
 
-@jit()
+@part()
 def _split_off(Y, i, n, products):
     """Remove column i from the later ones, and give it its length."""
     q, a = i // 4, i % 4
@@ -193,7 +177,7 @@ def _split_off(Y, i, n, products):
         Y[q, j, a] *= factor
 
 
-@jit()
+@part()
 def _replace(Y, i, spare, n):
     """Column i := a cosine, orthogonal to the columns before."""
     for j in range(n):
@@ -206,7 +190,7 @@ def _replace(Y, i, spare, n):
             Y[i // 4, j, i % 4] -= part * Y[s // 4, j, s % 4]
 
 
-@jit()
+@part()
 def violation(Y, n, p):
     """max of |mean of Y| and |Y'Y / n - I| (eq. 31)."""
     T = np.empty((4 * Y.shape[0], 4 * Y.shape[0]))
@@ -225,64 +209,83 @@ def violation(Y, n, p):
 # ---------------------------------------------------------------------------------------------------- Cholesky
 
 
-@jit()
-def cholesky(factor, floor):
-    """Factor the matrix whose upper triangle is in ``factor.upper``, in place; pivots are at least ``floor``.
+@part()
+def cholesky(U, floor):
+    """Factor the matrix whose upper triangle is in U, in place, into U'U; pivots are at least ``floor``.
 
-    Four rows at a time: first what the rows above leave of them, then the rows among themselves.
+    Pivots are stored as their inverses.  Four rows at a time: first what the rows above leave of them, then the rows
+    among themselves.
     """
-    U, L = factor
     N = U.shape[0]
     for i in range(0, N, 4):
         for j in range(i, N - 4, 8):
             _subtract_two_tiles(U, i, j)
         if (N - i) % 8:
-            _subtract_tile(U, i, 0, i, U, N - 4)
+            _subtract_above(U, i, U, N - 4)
         _factor_corner(U, i, floor)
         for j in range(i + 4, N, 4):
             _solve_corner(U, i, U, j)
-            for s in range(j, j + 4):
-                for t in range(i, i + 4):
-                    L[s, t] = U[t, s]
 
 
-@jit()
-def solve(factor, X):
+@part()
+def solve(U, X):
     """X := (U'U)^-1 X for a tall X, four rows at a time."""
-    U, L = factor
     N = U.shape[0]
     for q in range(X.shape[0]):
-        group = X[q]
+        group, j = X[q], np.int64(0)  # no constant, for which all of this would be compiled again
         for i in range(0, N, 4):
-            _subtract_tile(U, i, 0, i, group, 0)
-            _solve_corner(U, i, group, 0)
+            _subtract_above(U, i, group, j)
+            _solve_corner(U, i, group, j)
         for i in range(N - 4, -1, -4):
-            _subtract_tile(L, i, i + 4, N, group, 0)
-            _solve_corner_transposed(U, i, group, 0)
+            _subtract_below(U, i, group, j)
+            _solve_corner_transposed(U, i, group, j)
 
 
-@jit()
-def _subtract_tile(T, i, first, last, X, j):
-    """X[i:i+4, j:j+4] -= T[first:last, i:i+4]' X[first:last, j:j+4], in two independent sums."""
+@part()
+def _subtract_above(U, i, X, j):
+    """X[i:i+4, j:j+4] -= U[:i, i:i+4]' X[:i, j:j+4], in two independent sums."""
     a, b, c, d = load(X, i, j), load(X, i + 1, j), load(X, i + 2, j), load(X, i + 3, j)
     e = f = g = h = spread(0.0)
-    for t in range(first, last, 2):
+    for t in range(0, i, 2):
         x, y = load(X, t, j), load(X, t + 1, j)
-        a -= T[t, i] * x
-        b -= T[t, i + 1] * x
-        c -= T[t, i + 2] * x
-        d -= T[t, i + 3] * x
-        e += T[t + 1, i] * y
-        f += T[t + 1, i + 1] * y
-        g += T[t + 1, i + 2] * y
-        h += T[t + 1, i + 3] * y
-    store(X, i, j, a - e)
-    store(X, i + 1, j, b - f)
-    store(X, i + 2, j, c - g)
-    store(X, i + 3, j, d - h)
+        a -= U[t, i] * x
+        b -= U[t, i + 1] * x
+        c -= U[t, i + 2] * x
+        d -= U[t, i + 3] * x
+        e += U[t + 1, i] * y
+        f += U[t + 1, i + 1] * y
+        g += U[t + 1, i + 2] * y
+        h += U[t + 1, i + 3] * y
+    _store_tile(X, i, j, a - e, b - f, c - g, d - h)
 
 
-@jit()
+@part()
+def _subtract_below(U, i, X, j):
+    """X[i:i+4, j:j+4] -= U[i:i+4, i+4:] X[i+4:, j:j+4], in two independent sums."""
+    a, b, c, d = load(X, i, j), load(X, i + 1, j), load(X, i + 2, j), load(X, i + 3, j)
+    e = f = g = h = spread(0.0)
+    for t in range(i + 4, U.shape[0], 2):
+        x, y = load(X, t, j), load(X, t + 1, j)
+        a -= U[i, t] * x
+        b -= U[i + 1, t] * x
+        c -= U[i + 2, t] * x
+        d -= U[i + 3, t] * x
+        e += U[i, t + 1] * y
+        f += U[i + 1, t + 1] * y
+        g += U[i + 2, t + 1] * y
+        h += U[i + 3, t + 1] * y
+    _store_tile(X, i, j, a - e, b - f, c - g, d - h)
+
+
+@part()
+def _store_tile(X, i, j, a, b, c, d):
+    store(X, i, j, a)
+    store(X, i + 1, j, b)
+    store(X, i + 2, j, c)
+    store(X, i + 3, j, d)
+
+
+@part()
 def _subtract_two_tiles(U, i, j):
     """U[i:i+4, j:j+8] -= U[:i, i:i+4]' U[:i, j:j+8]: the same for two tiles side by side."""
     a, b, c, d = load(U, i, j), load(U, i + 1, j), load(U, i + 2, j), load(U, i + 3, j)
@@ -297,17 +300,11 @@ def _subtract_two_tiles(U, i, j):
         f -= U[t, i + 1] * y
         g -= U[t, i + 2] * y
         h -= U[t, i + 3] * y
-    store(U, i, j, a)
-    store(U, i + 1, j, b)
-    store(U, i + 2, j, c)
-    store(U, i + 3, j, d)
-    store(U, i, j + 4, e)
-    store(U, i + 1, j + 4, f)
-    store(U, i + 2, j + 4, g)
-    store(U, i + 3, j + 4, h)
+    _store_tile(U, i, j, a, b, c, d)
+    _store_tile(U, i, j + 4, e, f, g, h)
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _factor_corner(U, i, floor):
     """Factor the 4 x 4 tile on the diagonal."""
     for a in range(i, i + 4):
@@ -319,27 +316,21 @@ def _factor_corner(U, i, floor):
             U[a, b] *= U[a, a]
 
 
-@jit()
+@part()
 def _solve_corner(U, i, X, j):
     """X[i:i+4, j:j+4] := the solution with the transpose of the tile on the diagonal."""
     a = load(X, i, j) * U[i, i]
     b = (load(X, i + 1, j) - U[i, i + 1] * a) * U[i + 1, i + 1]
     c = (load(X, i + 2, j) - U[i, i + 2] * a - U[i + 1, i + 2] * b) * U[i + 2, i + 2]
     d = (load(X, i + 3, j) - U[i, i + 3] * a - U[i + 1, i + 3] * b - U[i + 2, i + 3] * c) * U[i + 3, i + 3]
-    store(X, i, j, a)
-    store(X, i + 1, j, b)
-    store(X, i + 2, j, c)
-    store(X, i + 3, j, d)
+    _store_tile(X, i, j, a, b, c, d)
 
 
-@jit()
+@part()
 def _solve_corner_transposed(U, i, X, j):
     """The same with the tile itself, from the last row up."""
     d = load(X, i + 3, j) * U[i + 3, i + 3]
     c = (load(X, i + 2, j) - U[i + 2, i + 3] * d) * U[i + 2, i + 2]
     b = (load(X, i + 1, j) - U[i + 1, i + 3] * d - U[i + 1, i + 2] * c) * U[i + 1, i + 1]
     a = (load(X, i, j) - U[i, i + 3] * d - U[i, i + 2] * c - U[i, i + 1] * b) * U[i, i]
-    store(X, i, j, a)
-    store(X, i + 1, j, b)
-    store(X, i + 2, j, c)
-    store(X, i + 3, j, d)
+    _store_tile(X, i, j, a, b, c, d)

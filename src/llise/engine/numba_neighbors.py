@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, jit, part
 from llise.engine.numba_gram import fill_centred, luminance_or_zeros
 
 
@@ -49,7 +49,7 @@ def _fill_nearest(products, norms, identical, exclude_self, out):
             _smallest(distance, best, out[i, j])
 
 
-@jit()
+@part()
 def _smallest(distance, best, index):
     """Indices of the k smallest finite values in ascending order by insertion; equal values keep their order."""
     k = best.size
@@ -84,7 +84,7 @@ def _fill_local(gram, neighbors, out):
                     out[i, j, s, r] = value
 
 
-@jit()
+@part()
 def _fill_taken(products, neighbors, out):
     """kv (b, m, k): the products (b, m, n) with each image's neighbours."""
     b, m, k = neighbors.shape
@@ -99,7 +99,9 @@ def _fill_problems(products, q, factor, sums, luminance, neighbors, K, kv, norms
     """One block position after the other, so that its Gram matrix is used while it is in the cache."""
     b, n, _ = products.shape
     gram = np.empty((1, n, n))
-    identical = np.full(n, -1)
+    identical = np.empty(n, np.int64)
+    for j in range(n):
+        identical[j] = -1
     for i in range(b):
         one = slice(i, i + 1)
         fill_centred(products[one], q, factor, sums[one], sums[one], luminance[one], luminance[one], gram)

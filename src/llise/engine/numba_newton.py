@@ -1,6 +1,7 @@
 """Riemannian Newton steps of the embedding, compiled (docs/math.md, eq. 32-36).
 
-One block position at a time, with all of its arrays in the processor's cache.
+One block position at a time, with all of its arrays in the processor's cache.  Numba compiles a function anew for each
+constant that it is called with; ``np.int64(1)`` is none.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, part
 from llise.engine.numba_linalg import (
     centre,
     cholesky,
@@ -24,7 +25,7 @@ from llise.engine.numba_linalg import (
     tall,
 )
 from llise.engine.numba_objective import gradient, gradient_scale, hessian, objective, point
-from llise.engine.tolerances import DAMPING, MAX_PRODUCTS, STIFFNESS
+from llise.engine.tolerances import DAMPING, ENOUGH, MAX_PRODUCTS, STIFFNESS
 
 
 class Tangent(NamedTuple):
@@ -48,35 +49,35 @@ class Tangent(NamedTuple):
     T: np.ndarray
 
 
-@jit(fastmath=FAST)
-def _factor(S, d, factor):
+@part(fastmath=FAST)
+def _factor(S, d, U):
     """Cholesky factor of A' diag(d) A + (damping I + stiffness 11'/n) times its mean diagonal (eq. 33)."""
     w, nb = S
     n, k = w.shape
-    M = factor.upper
     mean = 0.0
     for j in range(n):
         square = 1.0
         for r in range(k):
             square += w[j, r] * w[j, r]
         mean += d[j] * square / n
-    for i in range(M.shape[0]):
-        for j in range(M.shape[0]):
-            M[i, j] = STIFFNESS * mean / n if i < n and j < n else 0.0
-        M[i, i] += DAMPING * mean if i < n else mean  # padding is a diagonal matrix of its own
+    stiffness = STIFFNESS * mean / n
+    for i in range(U.shape[0]):
+        for j in range(i, U.shape[0]):
+            U[i, j] = stiffness if i < n and j < n else 0.0
+        U[i, i] += DAMPING * mean if i < n else mean  # padding is a diagonal matrix of its own
     for j in range(n):
-        M[j, j] += d[j]
+        U[j, j] += d[j]
         for r in range(k):
             u = d[j] * w[j, r]
             x = nb[j, r]
-            M[min(x, j), max(x, j)] -= u
+            U[min(x, j), max(x, j)] -= u
             for s in range(r + 1):
                 y = nb[j, s]
-                M[min(x, y), max(x, y)] += u * w[j, s]
-    cholesky(factor, 1e-14 * mean)
+                U[min(x, y), max(x, y)] += u * w[j, s]
+    cholesky(U, 1e-14 * mean)
 
 
-@jit()
+@part()
 def _compress(factor, n, p, tangent):
     """Fill ``tangent`` for its Y."""
     Y, MY, C, T = tangent
@@ -92,7 +93,7 @@ def _compress(factor, n, p, tangent):
             C[i, s] = np.sqrt(max(value, 1e-300)) if i == s else value / C[s, s]
 
 
-@jit()
+@part()
 def _precondition(factor, tangent, n, p, R, Z):
     """Z = M^-1 R made tangent: M^-1 (R - Y lambda) with Y'Z = 0, centred (eq. 34)."""
     Y, MY, C, T = tangent
@@ -112,18 +113,21 @@ def _precondition(factor, tangent, n, p, R, Z):
     subtract_product(MY, T, Z)
 
 
-@jit()
+@part()
 def spectral_start(S, factor, Y, p, rounds):
     """The p lowest eigenvectors of A'A among centred vectors, by inverse subspace iteration from Y (eq. 32)."""
     n = S.weights.shape[0]
     old = tall(n, p)
     T = np.empty((4 * Y.shape[0], 4 * Y.shape[0]))
-    _factor(S, np.ones(n), factor)
-    orthonormalise(Y, n, p, 2)
+    equal = np.empty(n)
+    for j in range(n):
+        equal[j] = 1.0
+    _factor(S, equal, factor)
+    orthonormalise(Y, n, p, np.int64(2))
     for _ in range(rounds):
         copy(Y, old)
         solve(factor, Y)
-        orthonormalise(Y, n, p, 2)
+        orthonormalise(Y, n, p, np.int64(2))
         cross(old, Y, 1.0 / n, T)
         overlap = 0.0
         for i in range(p):
@@ -133,7 +137,7 @@ def spectral_start(S, factor, Y, p, rounds):
             break
 
 
-@jit()
+@part()
 def _newton_step(S, at, G, R, factor, tangent, p, forcing, U):
     """Truncated conjugate gradients on Hess[U] = -grad in the tangent space (eq. 35); returns Hessian products."""
     n = at.theta.size
@@ -176,7 +180,7 @@ def _newton_step(S, at, G, R, factor, tangent, p, forcing, U):
     return products
 
 
-@jit()
+@part()
 def minimise(S, c, Y, p, factor, tol, max_iter, result, history):
     """Riemannian Newton-CG with backtracking from Y; fills objective, stationarity and iterations."""
     n = S.weights.shape[0]
@@ -203,7 +207,9 @@ def minimise(S, c, Y, p, factor, tol, max_iter, result, history):
         if iteration % 4 == 0:
             _factor(S, at.inverse, factor)
         _compress(factor, n, p, tangent)
-        products += _newton_step(S, at, G, R, factor, tangent, p, min(0.1, np.sqrt(relative)), U)
+        # as accurate as Newton's method can use, but not beyond what is asked for
+        forcing = max(min(0.1, np.sqrt(relative)), ENOUGH * tol / relative)
+        products += _newton_step(S, at, G, R, factor, tangent, p, forcing, U)
         iteration += 1
         length = np.sqrt(inner(U, U))
         descent = inner(R, U)
@@ -217,7 +223,7 @@ def minimise(S, c, Y, p, factor, tol, max_iter, result, history):
         for _ in range(30):
             copy(Y, at.Y)
             combine(step, U, 1.0, at.Y)
-            orthonormalise(at.Y, n, p, 1)
+            orthonormalise(at.Y, n, p, np.int64(1))
             fresh = objective(S, c, at)
             if fresh <= value + 1e-4 * step * descent + noise:
                 moved = True

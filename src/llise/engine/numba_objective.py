@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, part
 from llise.engine.numba_linalg import inner, tall
 from llise.engine.simd import load, spread, store, total
 
@@ -49,7 +49,7 @@ class Point(NamedTuple):
     inverse: np.ndarray
 
 
-@jit()
+@part()
 def times_S(S, Y, out):
     """S Y."""
     w, nb = S
@@ -62,7 +62,7 @@ def times_S(S, Y, out):
             store(out, q, j, row)
 
 
-@jit()
+@part()
 def subtract_St(S, V, out):
     """out -= S' V."""
     w, nb = S
@@ -75,13 +75,13 @@ def subtract_St(S, V, out):
                 store(out, q, i, load(out, q, i) - w[j, r] * row)
 
 
-@jit()
+@part()
 def point(n, p):
     """Allocate a point."""
     return Point(tall(n, p), tall(n, p), tall(n, p), np.empty(n), np.empty(n))
 
 
-@jit()
+@part()
 def objective(S, c, at):
     """Fill ``at`` for its Y, beta_j = |y_j|^2 + |(SY)_j|^2 + c; return the sum of theta (eq. 26)."""
     times_S(S, at.Y, at.SY)
@@ -100,7 +100,7 @@ def objective(S, c, at):
     return value
 
 
-@jit()
+@part()
 def gradient(S, at, work, G):
     """G = 2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y, tau = theta / beta (eq. 27)."""
     for j in range(at.theta.size):
@@ -112,7 +112,7 @@ def gradient(S, at, work, G):
     subtract_St(S, work, G)
 
 
-@jit()
+@part()
 def hessian(S, at, U, work, H):
     """H = derivative of the gradient along U (eq. 28-29); ``work`` holds SU, then what S' is applied to."""
     times_S(S, U, work)
@@ -135,7 +135,7 @@ def hessian(S, at, U, work, H):
     subtract_St(S, work, H)
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def gradient_scale(G, inverse, p):
     """The size that a gradient is compared with: |G|, or 1e-8 of its terms 2/beta where G vanishes (eq. 36)."""
     terms = 0.0
@@ -144,7 +144,7 @@ def gradient_scale(G, inverse, p):
     return max(np.sqrt(inner(G, G)), 2e-8 * np.sqrt(p * terms))
 
 
-@jit()
+@part()
 def published_gradient(S, at, work, G):
     """The paper's gradient with M_j = 1_j 1_j' + ww' - 2 1_j w' as printed, which is not symmetric (error 2)."""
     for j in range(at.theta.size):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from llise.engine.array_weights import reconstruction_values as broadcast_values
-from llise.engine.jit import FAST, jit
+from llise.engine.jit import FAST, jit, part
 from llise.engine.numba_eigen import LANES, one_sided_jacobi, pivoted_cholesky
 from llise.engine.tolerances import HARD, NEWTON, NULL, REACH
 
@@ -86,7 +86,7 @@ def _affine_weights(K, kv, a, c, ridge, out):
             _affine_root(u[:, l], v[:, l], kv[first + l], a[first + l], c, out[first + l])
 
 
-@jit()
+@part()
 def _affine_root(u, v, kv, a, c, w):
     """w = K^-1 (kv + mu 1) / L with L the positive root of eq. 21."""
     k = kv.size
@@ -114,9 +114,9 @@ def _affine_root(u, v, kv, a, c, w):
         w[r] /= total
 
 
-@jit()
+@part()
 def _cholesky_lanes(A, lanes):
-    """Lower Cholesky factors in place, of matrices that a ridge made positive definite."""
+    """Lower Cholesky factors in place, of matrices that a ridge made positive definite; inverses on the diagonal."""
     k = A.shape[0]
     for r in range(k):
         for s in range(r):
@@ -124,15 +124,15 @@ def _cholesky_lanes(A, lanes):
                 for l in range(lanes):
                     A[r, s, l] -= A[r, t, l] * A[s, t, l]
             for l in range(lanes):
-                A[r, s, l] /= A[s, s, l]
+                A[r, s, l] *= A[s, s, l]
         for t in range(r):
             for l in range(lanes):
                 A[r, r, l] -= A[r, t, l] * A[r, t, l]
         for l in range(lanes):
-            A[r, r, l] = np.sqrt(max(A[r, r, l], 1e-300))
+            A[r, r, l] = 1.0 / np.sqrt(max(A[r, r, l], 1e-300))
 
 
-@jit()
+@part()
 def _solve_lanes(L, x, lanes):
     """Solve L L' x = x in place."""
     k = x.shape[0]
@@ -141,13 +141,13 @@ def _solve_lanes(L, x, lanes):
             for l in range(lanes):
                 x[r, l] -= L[r, s, l] * x[s, l]
         for l in range(lanes):
-            x[r, l] /= L[r, r, l]
+            x[r, l] *= L[r, r, l]
     for r in range(k - 1, -1, -1):
         for s in range(r + 1, k):
             for l in range(lanes):
                 x[r, l] -= L[s, r, l] * x[s, l]
         for l in range(lanes):
-            x[r, l] /= L[r, r, l]
+            x[r, l] *= L[r, r, l]
 
 
 @jit()
@@ -159,7 +159,7 @@ def _sphere_weights(K, kv, a, c, out):
     scratch = np.empty((3, k))
     for j in range(problems):
         ranks[j] = pivoted_cholesky(K, j, factors, scratch[0])
-    order = np.argsort(ranks)
+    order = _by_rank(ranks, k)
     X = np.empty((k, k, LANES))
     squares = np.empty((k, LANES))
     d = np.empty(k)
@@ -167,7 +167,10 @@ def _sphere_weights(K, kv, a, c, out):
     for first in range(0, problems, LANES):
         here = order[first : first + LANES]
         columns = ranks[here[-1]]
-        X[:columns] = 0.0
+        for i in range(columns):
+            for r in range(k):
+                for l in range(LANES):
+                    X[i, r, l] = 0.0
         for l in range(here.size):
             for i in range(ranks[here[l]]):
                 for r in range(k):
@@ -182,7 +185,20 @@ def _sphere_weights(K, kv, a, c, out):
             _sphere_from_eigen(d, U, ranks[j], kv[j], max(a[j], 0.0), c, scratch, out[j])
 
 
-@jit(fastmath=FAST)
+@part()
+def _by_rank(ranks, k):
+    """Indices of the problems in the order of their ranks, 0 to k."""
+    order = np.empty(ranks.size, np.int64)
+    filled = 0
+    for rank in range(k + 1):
+        for j in range(ranks.size):
+            if ranks[j] == rank:
+                order[filled] = j
+                filled += 1
+    return order
+
+
+@part(fastmath=FAST)
 def _sphere_from_eigen(d, U, rank, kv, a, c, scratch, w):
     """Optimal weights from the non-zero eigenvalues d and the eigenvectors, rows of U; ``scratch`` is (3, k).
 
@@ -191,16 +207,17 @@ def _sphere_from_eigen(d, U, rank, kv, a, c, scratch, w):
     k = kv.size
     g = scratch[0]  # U kv
     coordinates = scratch[1]
-    least = d.min() if rank == k else 0.0
+    least = np.inf if rank == k else 0.0
     scale = a + c
     for i in range(rank):
+        least = min(least, d[i])
         scale = max(scale, a + c + d[i])
         g[i] = 0.0
         for r in range(k):
             g[i] += U[i, r] * kv[r]
     for r in range(k):
         w[r] = kv[r]
-    outside = 0  # rows of U that do not span N
+    outside = np.int64(0)  # rows of U that do not span N
     for i in range(rank):
         if d[i] - least > NULL * scale:
             _exchange(d, U, g, i, outside)
@@ -237,7 +254,7 @@ def _sphere_from_eigen(d, U, rank, kv, a, c, scratch, w):
         w[r] /= norm
 
 
-@jit()
+@part()
 def _exchange(d, U, g, i, j):
     if i == j:
         return
@@ -247,7 +264,7 @@ def _exchange(d, U, g, i, j):
         U[i, r], U[j, r] = U[j, r], U[i, r]
 
 
-@jit()
+@part()
 def _null_direction(U, rank, kv, x):
     """The unit vector x along the part of kv outside the range of K; returns that part's length.
 
@@ -264,7 +281,7 @@ def _null_direction(U, rank, kv, x):
     return length
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _pole(d, g, count, least, a, c, coordinates):
     """Hard case: the solution at t = 0, if it is no longer than one; L is then known in closed form (eq. 18)."""
     inner = 0.0
@@ -282,7 +299,7 @@ def _pole(d, g, count, least, a, c, coordinates):
     return True
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _secular(d, g, count, least, a, c, coordinates):
     """The t >= 0 whose u = g / (d - least + t) has the length L(u / |u|), in one monotone equation (eq. 17).
 
@@ -324,7 +341,7 @@ def _secular(d, g, count, least, a, c, coordinates):
         coordinates[i] = g[i] / (d[i] - least + t + 1e-300)
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _fill_null_space(U, count, w, ones, direction):
     """Hard case: the missing length goes into N, where f does not see it (eq. 19).
 
@@ -363,7 +380,7 @@ def _fill_null_space(U, count, w, ones, direction):
         w[r] += signed * ones[r]
 
 
-@jit(fastmath=FAST)
+@part(fastmath=FAST)
 def _project(U, count, x):
     """Subtract from x its part in the span of the first rows of U; returns the length of what is left."""
     k = x.size

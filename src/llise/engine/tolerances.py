@@ -22,4 +22,5 @@ HARD = 1e-13  # a part of kv this small against the problem's scale is rounding
 DAMPING = 1e-11  # of the mean diagonal, added to the preconditioner
 STIFFNESS = 1e3  # of the mean diagonal, added to the preconditioner along the vector of ones
 MAX_PRODUCTS = 8  # Hessian products of one Newton step
+ENOUGH = 0.3  # part of the wanted stationarity to which the last Newton step is solved
 START_ROUNDS = 12  # of inverse iteration, at the most
