@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +100,52 @@ def test_a_chunk_is_worked_on_as_soon_as_it_is_asked_for_and_no_sooner():
     assert next(results) == 0
     assert len(drawn) < 10
     assert list(results) == list(range(1, 50))
+
+
+def test_threads_give_results_in_the_order_of_the_tasks_and_use_every_thread():
+    """The first task ends last; tasks are still drawn only a few ahead of the results."""
+    both, drawn = threading.Barrier(2), []
+
+    def work(i):
+        if i < 2:
+            both.wait(timeout=60)  # which needs two threads at work
+        if i == 0:
+            time.sleep(0.05)
+        return i
+
+    def tasks():
+        for i in range(50):
+            drawn.append(i)
+            yield (i,)
+
+    results = run_chunks(work, tasks(), 50, 2, None)
+    assert next(results) == 0
+    assert len(drawn) < 10
+    assert list(results) == list(range(1, 50))
+
+
+def test_an_error_in_a_thread_is_raised_and_ends_the_work():
+    begun = []
+
+    def work(i):
+        begun.append(i)
+        return 1 // (3 - i)
+
+    results = run_chunks(work, ((i,) for i in range(1000)), 1000, 2, None)
+    with pytest.raises(ZeroDivisionError):
+        list(results)
+    assert len(begun) < 20
+
+
+def test_threads_end_with_the_results():
+    """Also where the results are not all taken, as after an interrupt."""
+    results = run_chunks(lambda i: i, ((i,) for i in range(100)), 100, 3, None)
+    assert next(results) == 0
+    ours = [thread for thread in threading.enumerate() if thread.name.startswith("llise-")]
+    results.close()
+    for thread in ours:
+        thread.join(timeout=60)
+    assert ours and not any(thread.is_alive() for thread in ours)
 
 
 MEASURE = """

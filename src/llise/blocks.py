@@ -2,22 +2,33 @@
 
 An image (h, w) is cut into non-overlapping ``block_size`` x ``block_size`` blocks in row-major order; sides that
 are no multiples are padded by edge replication, and maps are cropped back.  Blocks are (b, n, q) with the block
-position first, so that every later step is one batched operation.  A *chunk* is a run of block rows that are worked on
-together; a *batch* is the blocks inside a chunk that go through the steps together.
+position first, so that every later step is one batched operation.  A *chunk* is a run of block rows, or a part of one,
+that is worked on together; a *batch* is the blocks inside a chunk that go through the steps together.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from llise import engine
+from llise.block_values import Blocks, prepare
 from llise.engine.backend import namespace
 
+__all__ = ["BlockGrid", "Blocks", "Chunk", "prepare"]
+
 Array = Any
+
+
+class Chunk(NamedTuple):
+    """First block row and block column of a chunk, and those after its last ones."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
 
 
 @dataclass(frozen=True)
@@ -114,51 +125,80 @@ class BlockGrid:
         """Values in a block."""
         return self.block_height * self.block_width
 
-    def chunks(self, n_blocks: int = 64) -> list[tuple[int, int]]:
-        """Split the block rows into chunks.
+    def chunks(self, n_blocks: int = 64) -> list[Chunk]:
+        """Split the blocks into chunks.
 
         Parameters
         ----------
         n_blocks : int, default 64
-            About how many blocks a chunk has; at least one block row.
+            About how many blocks a chunk has.
 
         Returns
         -------
-        list of tuple of int
-            First block row of each chunk, and the one after its last.
+        list of Chunk
+            Runs of whole block rows; where a block row has more than ``n_blocks`` blocks, equal parts of block rows.
 
         Examples
         --------
         >>> from llise.blocks import BlockGrid
-        >>> BlockGrid.of_images((40, 16), 8).chunks(4)
-        [(0, 2), (2, 4), (4, 5)]
+        >>> [tuple(chunk) for chunk in BlockGrid.of_images((40, 16), 8).chunks(4)]
+        [(0, 2, 0, 2), (2, 4, 0, 2), (4, 5, 0, 2)]
         """
-        step = max(1, n_blocks // self.cols)
-        return [(top, min(top + step, self.rows)) for top in range(0, self.rows, step)]
+        rows = max(1, n_blocks // self.cols)
+        parts = -(-self.cols // n_blocks)
+        cols = -(-self.cols // parts)
+        return [
+            Chunk(top, min(top + rows, self.rows), left, min(left + cols, self.cols))
+            for top in range(0, self.rows, rows)
+            for left in range(0, self.cols, cols)
+        ]
 
-    def pixels(self, images: Array, chunk: tuple[int, int]) -> Array:
+    def positions(self, chunk: Chunk) -> slice:
+        """Return the positions of a chunk's blocks among all blocks.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            One of :meth:`chunks`.
+
+        Returns
+        -------
+        slice
+
+        Examples
+        --------
+        >>> from llise.blocks import BlockGrid
+        >>> grid = BlockGrid.of_images((40, 16), 8)
+        >>> grid.positions(grid.chunks(4)[1])
+        slice(4, 8, None)
+        """
+        first = chunk.top * self.cols + chunk.left
+        return slice(first, first + (chunk.bottom - chunk.top) * (chunk.right - chunk.left))
+
+    def pixels(self, images: Array, chunk: Chunk) -> Array:
         """Return the pixels of a chunk: a view, which a memory map reads on use.
 
         Parameters
         ----------
         images : array (n, h, w)
-        chunk : tuple of int
+        chunk : Chunk
             One of :meth:`chunks`.
 
         Returns
         -------
-        array (n, rows, w)
+        array (n, rows, columns)
 
         Examples
         --------
         >>> import numpy as np
         >>> from llise.blocks import BlockGrid
         >>> grid = BlockGrid.of_images((40, 16), 8)
-        >>> grid.pixels(np.zeros((3, 40, 16)), (2, 4)).shape
+        >>> grid.pixels(np.zeros((3, 40, 16)), grid.chunks(4)[1]).shape
         (3, 16, 16)
         """
-        top, bottom = chunk
-        return images[:, top * self.block_height : bottom * self.block_height, :]
+        rows = slice(chunk.top * self.block_height, chunk.bottom * self.block_height)
+        cols = slice(chunk.left * self.block_width, chunk.right * self.block_width)
+        return images[:, rows, cols]
 
     def cut(self, images: Array) -> Array:
         """Cut images, or the pixels of a chunk, into blocks; the dtype is kept.
@@ -180,12 +220,12 @@ class BlockGrid:
         array([[0, 1, 4, 5]])
         """
         _, height, width = images.shape
-        rows = -(-height // self.block_height)
+        rows, cols = -(-height // self.block_height), -(-width // self.block_width)
         if uneven := rows * self.block_height - height:
             images = _edge_padded(images, uneven, axis=1)
-        if uneven := self.cols * self.block_width - width:
+        if uneven := cols * self.block_width - width:
             images = _edge_padded(images, uneven, axis=2)
-        return engine.of(images).cut(images, rows, self.cols, self.block_height, self.block_width)
+        return engine.of(images).cut(images, rows, cols, self.block_height, self.block_width)
 
     def join(self, blocks: Array) -> Array:
         """Join blocks to images: the inverse of :meth:`cut`, with the padding cropped off.
@@ -242,154 +282,3 @@ def _edge_padded(images: Array, extra: int, axis: int) -> Array:
     xp = namespace(images)
     last = images[:, -1:, :] if axis == 1 else images[:, :, -1:]
     return xp.concat([images] + [last] * extra, axis=axis)
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Blocks ready for inner products; :func:`prepare` makes them.
-
-    Centring (docs/math.md, eq. 4) is applied to inner products, :math:`x'y - s_x s_y / q`; for floats it is done
-    beforehand and the sums are zero.
-
-    Parameters
-    ----------
-    values : array (b, n, q)
-        Grey values: integers in the narrowest float type in which their inner products are *exact*, so that
-        duplicates tie exactly and flat blocks are exactly zero; or floats.
-    sums : array (b, n)
-        Sum of each block.
-    scale : float
-        1 / data_range.
-    luminance : array (b, n), optional
-        The additional luminance coordinate (eq. 5).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0]]], np.uint8), 255.0, centre=True)
-    >>> blocks, blocks.sums
-    (Blocks(positions=1, images=2, values=2, dtype=float32), array([[2., 4.]]))
-    """
-
-    values: Array
-    sums: Array
-    scale: float
-    luminance: Array | None = None
-
-    def __repr__(self) -> str:
-        return "Blocks(positions={}, images={}, values={}, dtype={})".format(*self.values.shape, self.values.dtype)
-
-    def centre_products(self, products: Array, sums_a: Array, sums_b: Array) -> Array:
-        """Return inner products of centred, scaled blocks from those of the blocks as they are.
-
-        Parameters
-        ----------
-        products : array
-            x'y.
-        sums_a, sums_b : array
-            Sums of x and y, broadcast.
-
-        Returns
-        -------
-        array
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.blocks import prepare
-        >>> blocks, _ = prepare(np.array([[[0, 2, 4]]]), 1.0, centre=True)
-        >>> float(blocks.centre_products(20.0, 6.0, 6.0))  # (-2)**2 + 0 + 2**2
-        8.0
-        """
-        q, factor = self.factors()
-        return (q * products - sums_a * sums_b) * factor
-
-    def factors(self) -> tuple[int, float]:
-        """Return q and the factor of (q x'y - s_x s_y) in inner products of centred blocks (eq. 6).
-
-        Returns
-        -------
-        tuple
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.blocks import prepare
-        >>> prepare(np.array([[[0, 2, 4, 8]]]), 1.0, centre=True)[0].factors()
-        (4, 0.25)
-        """
-        q = self.values.shape[-1]
-        return q, self.scale**2 / q
-
-    def scaled(self) -> Array:
-        """Return the values scaled to [0, 1] as float64, for kernels that are callables.
-
-        Returns
-        -------
-        array (b, n, q)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.blocks import prepare
-        >>> prepare(np.array([[[0, 2, 4, 8]]]), 8.0, centre=False)[0].scaled()
-        array([[[0.  , 0.25, 0.5 , 1.  ]]])
-        """
-        xp = namespace(self.values)
-        return xp.astype(self.values, xp.float64, copy=False) * self.scale
-
-
-def prepare(
-    raw: Array, data_range: float, *, centre: bool, luminance: float = 0.0, mean: Array | None = None
-) -> tuple[Blocks, Array | None]:
-    """Make blocks of grey values ready for inner products.
-
-    Parameters
-    ----------
-    raw : array (b, n, q)
-    data_range : float
-        Grey values are divided by it.
-    centre : bool
-        Whether inner products of centred blocks will be asked for (LLISE), or of blocks as they are (kernels).
-    luminance : float
-        The gain g of the luminance coordinate :math:`g\\sqrt q\\,(\\mu_x - \\bar\\mu)` (eq. 5); 0 is the paper.
-    mean : array (b,), optional
-        :math:`\\bar\\mu`, the mean over the *training* images; None if these are the training images.
-
-    Returns
-    -------
-    blocks : Blocks
-    mean : array (b,) or None
-        The argument ``mean`` for new images.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> blocks, mean = prepare(np.uint8([[[0, 255], [255, 255]]]), 255.0, centre=True)
-    >>> blocks.sums
-    array([[255., 510.]])
-    """
-    xp = namespace(raw)
-    q = raw.shape[-1]
-    integer = not xp.isdtype(raw.dtype, "real floating")
-    values = xp.astype(raw, _exact_dtype(raw, q) if integer else xp.float64, copy=False)
-    sums = engine.of(values).sums(values)
-    level = sums * (1.0 / (q * data_range))
-    if centre and not integer:
-        values = values - (sums / q)[..., None]
-        sums = xp.zeros_like(sums)
-    blocks = Blocks(values, sums, 1.0 / data_range)
-    if not luminance:
-        return blocks, None
-    if mean is None:
-        mean = xp.mean(level, axis=-1)
-    return replace(blocks, luminance=luminance * math.sqrt(q) * (level - mean[:, None])), mean
-
-
-def _exact_dtype(raw: Array, q: int) -> Any:
-    """float32 where sums of q products of such integers stay below 2^24 (8-bit blocks up to 16x16), else float64."""
-    xp = namespace(raw)
-    largest = 255 if raw.dtype == xp.uint8 else 1 if xp.isdtype(raw.dtype, "bool") else None
-    return xp.float32 if largest is not None and largest**2 * q < 2**24 else xp.float64

@@ -1,7 +1,7 @@
 """The pipeline on all blocks of the images: cut into chunks, moved to the device, worked on, put together.
 
-A chunk is a run of block rows.  Nothing in this file changes a result: it decides only where and in which portions
-the work is done.
+A chunk is a run of block rows or a part of one.  Nothing in this file changes a result: it decides only where and in
+which portions the work is done.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from llise import engine
-from llise.blocks import BlockGrid
+from llise.blocks import BlockGrid, Chunk
 from llise.duplicates import identical_training_image
 from llise.engine.backend import as_input, blocks_at_once, explained_device_errors, namespace, to_device
 from llise.engine.tasks import gather, run_chunks
 from llise.pipeline import Fitted, Settings, fit_chunk, transform_chunk
 
 Array = Any
-BLOCKS_PER_FIT_CHUNK = 64
-BLOCKS_PER_TRANSFORM_CHUNK = 256
+BLOCKS_PER_FIT_CHUNK = 32
+BLOCKS_PER_TRANSFORM_CHUNK = 128
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Execution:
         Examples
         --------
         >>> import numpy as np
-        >>> from llise.blocks import BlockGrid
+        >>> from llise.blocks import BlockGrid, Chunk
         >>> from llise.gram import Kernel
         >>> images = np.random.default_rng(0).random((6, 8, 16))
         >>> grid = BlockGrid.of_images((8, 16), 8)
@@ -79,7 +79,9 @@ class Execution:
         """
         pixels = self._on_device(images)
         chunks = _chunks(pixels, grid, settings, BLOCKS_PER_FIT_CHUNK)
-        tasks = ((grid.pixels(pixels, chunk), grid, chunk[0] * grid.cols, settings, store_weights) for chunk in chunks)
+        tasks = (
+            (grid.pixels(pixels, chunk), grid, grid.positions(chunk).start, settings, store_weights) for chunk in chunks
+        )
         parts = self._run(fit_chunk, tasks, len(chunks), pixels)
         return Fitted(**gather((_like_images(vars(part), images) for part in parts), grid.n_blocks))
 
@@ -111,7 +113,7 @@ class Execution:
         Examples
         --------
         >>> import numpy as np
-        >>> from llise.blocks import BlockGrid
+        >>> from llise.blocks import BlockGrid, Chunk
         >>> from llise.gram import Kernel
         >>> images = np.random.default_rng(0).random((6, 8, 16))
         >>> grid = BlockGrid.of_images((8, 16), 8)
@@ -128,7 +130,7 @@ class Execution:
 
         def tasks() -> Iterator[tuple]:
             for chunk in chunks:
-                blocks = slice(chunk[0] * grid.cols, chunk[1] * grid.cols)
+                blocks = grid.positions(chunk)
                 old_pixels = self._on_device(grid.pixels(training, chunk))
                 part = needed[blocks].apply(self._on_device)
                 yield grid.pixels(pixels, chunk), old_pixels, identical, grid, blocks.start, part, settings
@@ -145,8 +147,8 @@ class Execution:
         return to_device(array, self.device)
 
 
-def _chunks(images: Array, grid: BlockGrid, settings: Settings, on_cpu: int) -> list[tuple[int, int]]:
-    """First and last block row of each chunk: about ``on_cpu`` blocks on a CPU, what the memory holds on a GPU."""
+def _chunks(images: Array, grid: BlockGrid, settings: Settings, on_cpu: int) -> list[Chunk]:
+    """Chunks of about ``on_cpu`` blocks on a CPU, of what the memory holds on a GPU."""
     n = images.shape[0]
     k = min(settings.n_neighbors, n)
     # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once in the array engine

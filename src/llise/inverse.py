@@ -106,18 +106,17 @@ def images_of(
     m = coordinates.shape[1]
     result = np.empty((m, grid.height, grid.width), training.dtype)
     for chunk in grid.chunks():
-        top, bottom = chunk
-        positions = slice(top * grid.cols, bottom * grid.cols)
+        positions = grid.positions(chunk)
         blocks = grid.cut(np.ascontiguousarray(to_numpy(grid.pixels(images, chunk))))
-        rows = slice(top * grid.block_height, min(bottom * grid.block_height, grid.height))
-        part = BlockGrid(rows.stop - rows.start, grid.width, grid.block_height, grid.block_width)
+        place = grid.pixels(result, chunk)
+        part = BlockGrid(place.shape[1], place.shape[2], grid.block_height, grid.block_width)
         step = max(1, VALUES_AT_ONCE // (len(blocks) * max(training.shape[1], k * k)))
         for start in range(0, m, step):
             some = slice(start, start + step)
             weights = inverse_weights(
                 coordinates[positions, some].astype(np.float64), training[positions].astype(np.float64), k, ridge
             )
-            result[some, rows] = part.join(_weighted(weights, blocks))
+            place[some] = part.join(_weighted(weights, blocks))
     return like(images, result)
 
 

@@ -1,18 +1,23 @@
-"""Work in parallel: tasks for joblib, which run in threads by default (the kernels release the GIL).
+"""Work in parallel: in threads of our own by default (the kernels release the GIL), else through joblib.
 
-``joblib.parallel_config`` chooses another backend, such as a Dask cluster.
+``joblib.parallel_config`` chooses another backend, such as a Dask cluster.  For threads only their number is taken from
+joblib, which looks for results every ten milliseconds: as long as a core works on a chunk.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextvars import copy_context
 from functools import cache
+from itertools import islice
+from queue import SimpleQueue
 from typing import Any
 
 from joblib import Parallel, delayed
+from joblib.parallel import ThreadingBackend, get_active_backend
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
@@ -128,10 +133,56 @@ def run_chunks(
     """
     bar = tqdm(total=n_tasks, desc=progress, leave=False, disable=None if progress else True)
     with _blas().limit(limits=1), bar:
-        workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
-        for result in workers(task(interruptible, function, *arguments) for arguments in tasks):
+        for result in _results(function, tasks, n_jobs):
             bar.update()
             yield result
+
+
+def _results(function: Callable, tasks: Iterable[tuple], n_jobs: int | None) -> Iterator[Any]:
+    """Results in the order of the tasks, from where joblib's configuration has them computed."""
+    backend, configured = get_active_backend(prefer="threads")
+    if isinstance(backend, ThreadingBackend):
+        threads = backend.effective_n_jobs(configured if n_jobs is None else n_jobs)
+        if threads > 1:
+            return _in_threads(function, tasks, threads)
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1)
+    return workers(task(interruptible, function, *arguments) for arguments in tasks)
+
+
+def _in_threads(function: Callable, tasks: Iterable[tuple], threads: int) -> Iterator[Any]:
+    """Results in the order of the tasks; each thread has the next task waiting, so that none waits for the caller."""
+    waiting: SimpleQueue = SimpleQueue()
+    stopped = threading.Event()
+
+    def work() -> None:
+        while (entry := waiting.get()) is not None:
+            future, arguments = entry
+            if stopped.is_set():
+                continue
+            try:
+                future.set_result(function(*arguments))
+            except BaseException as error:
+                future.set_exception(error)
+
+    def submit(arguments: tuple) -> Future:
+        future: Future = Future()
+        waiting.put((future, arguments))
+        return future
+
+    source = iter(tasks)
+    futures = deque(submit(arguments) for arguments in islice(source, 3 * threads))
+    for number in range(min(threads, len(futures))):
+        # Daemons, for which the end of the process does not wait.
+        threading.Thread(target=work, name=f"llise-{number}", daemon=True).start()
+    try:
+        while futures:
+            result = futures.popleft().result()
+            futures.extend(submit(arguments) for arguments in islice(source, 1))
+            yield result
+    finally:
+        stopped.set()
+        for _ in range(threads):
+            waiting.put(None)
 
 
 @cache
