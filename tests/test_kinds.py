@@ -9,10 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import ndimage
 
 from llise import datasets, distortions
-from llise.kinds import registry
+from llise.kinds import jpeg, registry
 from llise.kinds.base import FunctionKind
 from llise.kinds.blur import Blur
 from llise.kinds.grey import mse, quantise
+from llise.kinds.impulse_noise import best_fill
 from llise.kinds.search import Search, draw_copy
 from llise.labels import FURTHER_KINDS, KINDS, NAMED_KINDS
 
@@ -223,6 +224,75 @@ def test_the_search_stops_at_the_accuracy_it_was_given():
 
 
 # Adding a kind
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (32, 48), (7, 9)])
+def test_the_error_of_8_bit_images_is_exact(shape):
+    """Sizes that are multiples of 256, whose squares are summed in float32, and others; the largest error as well."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 256, (2, *shape), dtype=np.uint8)
+    assert mse(a, b) == int(((a.astype(int) - b) ** 2).sum()) / a.size
+    assert mse(np.zeros(shape, np.uint8), np.full(shape, 255, np.uint8)) == 255.0**2
+
+
+@pytest.mark.parametrize(
+    ("name", "direction"), [("contrast", 1), ("contrast", -1), ("luminance", 1), ("luminance", -1)]
+)
+def test_errors_by_grey_level_are_those_of_the_copy(name, direction):
+    """Also beyond black and white, and against another image than the one that is distorted."""
+    path = registry.get(name).path(IMAGE, np.random.default_rng(0), direction)
+    other = IMAGE[::-1]
+    for strength in (0.0, 0.3, 7.4, 200.0):
+        for reference in (IMAGE, other):
+            assert path.error(strength, reference) == mse(reference, quantise(path(strength)))
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if not registry.get(name).random])
+def test_copies_on_a_shared_path_are_those_made_alone(name):
+    paths = distortions.SharedPaths(IMAGE)
+    for error in (60, 20, 60, 3000):
+        alone = distortions.make(IMAGE, name, error, 0, warn=False)
+        shared = distortions.make(IMAGE, name, error, 0, warn=False, paths=paths)
+        assert_array_equal(shared.image, alone.image)
+        assert (shared.strength, shared.measured) == (alone.strength, alone.measured)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if registry.get(name).random])
+def test_kinds_with_random_numbers_share_no_path(name):
+    paths = distortions.SharedPaths(IMAGE)
+    first, second = (distortions.make(IMAGE, name, 50, seed, paths=paths).image for seed in (0, 1))
+    assert (first != second).any()
+    assert_array_equal(distortions.make(IMAGE, name, 50, 0).image, first)
+
+
+def test_equal_quantiser_steps_are_coded_once(monkeypatch):
+    """The error of a JPEG jumps, so that a search meets the same table again and again."""
+    coded = []
+
+    def counted(image, table, *rest):
+        coded.append(np.rint(table).tobytes())
+        return code(image, table, *rest)
+
+    code = jpeg.code_jpeg
+    monkeypatch.setattr(jpeg, "code_jpeg", counted)
+    search = distortions.SharedPaths(IMAGE).search(registry.get("jpeg"), 60.0, 0, 1)
+    search.bisect(25.5)
+    assert len(coded) == len(set(coded)) > 3
+    assert mse(IMAGE, search.image) == search.measured
+
+
+def test_the_last_impulses_are_the_pair_that_fills_the_gap_best():
+    """Against all pairs, on few values that repeat."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        values = rng.integers(-5, 40, rng.integers(1, 9)).astype(np.int32)
+        gap = float(rng.uniform(0, 70))
+        sums = [0, *values, *(values[i] + values[j] for i in range(len(values)) for j in range(i))]
+        chosen = best_fill(values, gap)
+        assert len(set(chosen)) == len(chosen)
+        # The partner of a value is the next one above what is missing: at least as good as any pair that overshoots.
+        above = min((abs(total - gap) for total in sums if total >= gap), default=np.inf)
+        assert abs(values[chosen].sum() - gap) <= min(above, *(abs(total - gap) for total in (0, *values))) + 1e-9
 
 
 def test_a_kind_is_found_until_it_is_removed():

@@ -161,7 +161,8 @@ def training_set(
         for j, level in enumerate(_reachable_levels(image, kind, levels, directions, amplify, warn)):
             own_direction = directions[j % 2] if distortions.is_two_sided(kind) else None
             jobs.append((kind, level, _seed(root, _TRAINING_BRANCH, k, j), own_direction))
-    copies = Parallel(n_jobs=n_jobs, prefer="threads")(task(_single, image, *job, amplify) for job in jobs)
+    paths = distortions.SharedPaths(image)
+    copies = Parallel(n_jobs=n_jobs, prefer="threads")(task(_single, paths, *job, amplify) for job in jobs)
     if warn:
         distortions.warn_of_misses(copies, stacklevel=3)
     return _collect(image, [[], *([copy] for copy in copies)])
@@ -352,8 +353,11 @@ def _reachable_levels(
     return [level * 0.98 * highest / max(levels) for level in levels]
 
 
-def _single(image: np.ndarray, kind: str, level: float, seed: int, direction: int | None, amplify: bool) -> Distorted:
-    return distortions.make(image, kind, level, seed, direction=direction, amplify=amplify, warn=False)
+def _single(
+    paths: distortions.SharedPaths, kind: str, level: float, seed: int, direction: int | None, amplify: bool
+) -> Distorted:
+    options: dict[str, Any] = {"direction": direction, "amplify": amplify, "warn": False, "paths": paths}
+    return distortions.make(paths.image, kind, level, seed, **options)
 
 
 def _collect(image: np.ndarray, recipes: Sequence[Sequence[Distorted]]) -> ImageSet:

@@ -19,13 +19,15 @@ from llise.kinds import registry
 from llise.kinds.base import FunctionKind, Kind, Path
 from llise.kinds.grey import check_image, mse, quantise
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
-from llise.kinds.search import TOLERANCE, Search
+from llise.kinds.search import TOLERANCE, Search, SharedPaths
+from llise.kinds.seeds import as_seed
 
 __all__ = [
     "STANDARD_TABLE",
     "TOLERANCE",
     "Distorted",
     "Path",
+    "SharedPaths",
     "UnreachableWarning",
     "apply",
     "as_seed",
@@ -221,6 +223,7 @@ def make(
     amplify: bool = False,
     reference: np.ndarray | None = None,
     warn: bool = True,
+    paths: SharedPaths | None = None,
 ) -> Distorted:
     """Distort an image so that its mean squared error is the wanted one.
 
@@ -244,6 +247,8 @@ def make(
         Image against which the error is measured; `image` if left out. A mixture's second kind needs it.
     warn : bool
         Whether to warn of an error that could not be reached; ``reached`` of the result tells it too.
+    paths : SharedPaths, optional
+        Made for `image` and `reference`, and given to every call that makes a copy of them: these take less time then.
 
     Returns
     -------
@@ -265,7 +270,8 @@ def make(
     directions = _directions(distortion, direction)
     if not (np.isfinite(mse) and mse >= 0):
         raise ValueError(f"mse={mse!r}: expected a finite number, 0 or more")
-    result = _nearest(distortion, image, target, float(mse), as_seed(random_state), directions)
+    paths = SharedPaths(image, target) if paths is None else paths
+    result = _nearest(distortion, paths, float(mse), as_seed(random_state), directions)
     if amplify and distortion.amplifiable and not result.reached and result.measured < mse:
         result = _amplify(result, image, target)
     if warn:
@@ -331,36 +337,6 @@ def reach(image: np.ndarray, kind: str, random_state: Any = None, *, direction: 
     return max(errors)
 
 
-def as_seed(random_state: Any) -> int:
-    """Return an integer seed.
-
-    Parameters
-    ----------
-    random_state : int, Generator, RandomState or None
-        What scikit-learn and NumPy take as a source of random numbers.
-
-    Returns
-    -------
-    int
-        The integer that was given, a number drawn from the generator, or a fresh random number for None.
-
-    Examples
-    --------
-    >>> from llise import distortions
-    >>> distortions.as_seed(7)
-    7
-    """
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**32, dtype=np.uint32))
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
-        return int(random_state)
-    raise ValueError(f"random_state={random_state!r}: expected None, a non-negative int, a Generator or a RandomState")
-
-
 def _directions(kind: Kind, direction: int | None) -> tuple[int, ...]:
     """Directions to try, in order."""
     if direction not in (None, 1, -1):
@@ -372,13 +348,11 @@ def _directions(kind: Kind, direction: int | None) -> tuple[int, ...]:
     return (1, -1) if direction is None else (direction,)
 
 
-def _nearest(
-    kind: Kind, image: np.ndarray, reference: np.ndarray, wanted: float, seed: int, directions: tuple[int, ...]
-) -> Distorted:
+def _nearest(kind: Kind, paths: SharedPaths, wanted: float, seed: int, directions: tuple[int, ...]) -> Distorted:
     """Distort in the first direction that reaches the wanted error, or in the one that comes nearest to it."""
     searches = []
     for direction in directions:
-        search = Search(kind.path(image, np.random.default_rng(seed), direction), reference, wanted)
+        search = paths.search(kind, wanted, seed, direction)
         search.run(kind.end(direction))
         searches.append((search, direction))
         if search.miss <= TOLERANCE:

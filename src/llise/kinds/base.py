@@ -3,111 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, TypedDict, Unpack
 
 import numpy as np
 
 from llise.kinds.fitting import Fit
+from llise.kinds.paths import CoderPath, LevelPath, Path, SolvablePath
 
-Path = Callable[[float], np.ndarray]
-"""Copies of one image by strength: ``path(0)`` is the image, and the error grows with the strength.
-
-A copy is an array of the image's shape: of floats, which are then rounded and clipped to 8 bits, or of uint8.
-"""
-
-
-class SolvablePath(ABC):
-    """A path that computes the strength for a wanted error directly, so that no search is needed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.base import SolvablePath
-    >>> class Shift(SolvablePath):
-    ...     def __init__(self, image):
-    ...         self.image = image
-    ...     def __call__(self, strength):
-    ...         return self.image + strength
-    ...     def solve(self, reference, wanted):
-    ...         return float(np.sqrt(wanted))
-    >>> image = np.array([[10, 20]], np.uint8)
-    >>> Shift(image).solve(image, wanted=9.0)
-    3.0
-    """
-
-    @abstractmethod
-    def __call__(self, strength: float) -> np.ndarray:
-        """Return the copy at a strength."""
-
-    @abstractmethod
-    def solve(self, reference: np.ndarray, wanted: float) -> float:
-        """Return the strength whose copy comes nearest to a wanted error.
-
-        Parameters
-        ----------
-        reference : ndarray of uint8, shape (h, w)
-            Image against which the error is measured.
-        wanted : float
-            Wanted mean squared error.
-
-        Returns
-        -------
-        float
-            Argument for a call of this path.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.impulse_noise import ImpulseNoise
-        >>> image = np.zeros((10, 10), np.uint8)
-        >>> path = ImpulseNoise().path(image, np.random.default_rng(0))
-        >>> strength = path.solve(image, wanted=3 * 255**2 / 100)
-        >>> int(np.count_nonzero(path(strength)))  # three of the hundred pixels become white
-        3
-        """
-
-
-class CoderPath(ABC):
-    """A path of decoded 8-bit images, whose error jumps between strengths instead of growing smoothly.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg import Jpeg
-    >>> path = Jpeg().path(np.arange(256, dtype=np.uint8).reshape(16, 16), np.random.default_rng(0))
-    >>> alternatives = path.alternatives(wanted=30.0)  # with a fixed quantiser step of the block means
-    >>> alternatives[0](2.0).shape
-    (16, 16)
-    """
-
-    @abstractmethod
-    def __call__(self, strength: float) -> np.ndarray:
-        """Return the copy at a strength."""
-
-    @abstractmethod
-    def alternatives(self, wanted: float) -> Iterable[Path]:
-        """Return paths with other coder settings, to be tried where this one jumps over the wanted error.
-
-        Parameters
-        ----------
-        wanted : float
-            Wanted mean squared error.
-
-        Returns
-        -------
-        iterable of Path
-            The most promising one first.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg import Jpeg
-        >>> path = Jpeg().path(np.arange(256, dtype=np.uint8).reshape(16, 16), np.random.default_rng(0))
-        >>> len(path.alternatives(wanted=30.0))
-        12
-        """
+__all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "SolvablePath"]
 
 
 class GreyStatistics(TypedDict, total=False):
@@ -190,6 +95,8 @@ class Kind(ABC):
         Whether there are two directions, such as lighter and darker.
     amplifiable : bool
         Whether the error may be multiplied where the strongest copy falls short of the wanted error.
+    random : bool
+        Whether paths depend on random numbers. Where they do not, all copies of an image are made on one path.
 
     Examples
     --------
@@ -213,6 +120,7 @@ class Kind(ABC):
     strongest: float
     two_sided: bool = False
     amplifiable: ClassVar[bool] = False
+    random: ClassVar[bool] = True
 
     @abstractmethod
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

@@ -47,6 +47,7 @@ class Blur(Kind):
     title = "blur"
     short_title = "blur"
     strongest = 256.0
+    random = False
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         # A Gaussian kernel with mirrored borders is a product in the cosine domain:

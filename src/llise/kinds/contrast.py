@@ -7,7 +7,7 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path
 from llise.kinds.fitting import Fit, fit_line
 
 
@@ -34,6 +34,7 @@ class Contrast(Kind):
     short_title = "contrast"
     strongest = 1e3
     two_sided = True
+    random = False
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         mean = float(image.mean(dtype=np.float64))
@@ -125,7 +126,7 @@ def _draw_pivot(image: np.ndarray, rng: np.random.Generator, statistics: GreySta
 
 def _by_table(image: np.ndarray, curve: Callable[[float], np.ndarray]) -> Path:
     """Path that looks every pixel up in a table of 256 levels."""
-    return lambda strength: curve(strength).astype(np.float32)[image]
+    return LevelPath(image, lambda strength: curve(strength).astype(np.float32))
 
 
 def _line(pivot: float, direction: int) -> Callable[[float], np.ndarray]:

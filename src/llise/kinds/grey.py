@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+_EXACT = 256  # squares of 8-bit differences whose sum float32 holds exactly, in any order
+
 
 def check_image(image: Any, name: str = "image") -> np.ndarray:
     """Return an image as an array after making sure that it is grey and has 8 bits.
@@ -63,8 +65,11 @@ def mse(a: np.ndarray, b: np.ndarray) -> float:
     >>> mse(np.array([0, 10], np.uint8), np.array([2, 6], np.uint8))
     10.0
     """
-    difference = np.subtract(a, b, dtype=np.float64).ravel()
     # Not a BLAS product: waiting for its threads would take far longer than the sum itself.
+    if a.dtype == b.dtype == np.uint8 and a.size % _EXACT == 0:
+        rows = np.subtract(a, b, dtype=np.int16).astype(np.float32).reshape(-1, _EXACT)
+        return float(np.einsum("ij,ij->i", rows, rows).sum(dtype=np.float64)) / a.size
+    difference = np.subtract(a, b, dtype=np.float64).ravel()
     return float(np.einsum("i,i", difference, difference)) / difference.size
 
 

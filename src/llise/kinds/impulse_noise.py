@@ -194,31 +194,64 @@ class _OrderedImpulses(SolvablePath):
         A running sum misses the wanted error by up to one pixel's worth, which is much in a small image. So the last
         two pixels are not the next in the order but the two, of all that are left, whose errors fill the gap best.
         """
-        clean = reference.ravel().astype(np.float64)
+        clean = reference.ravel().astype(np.int32)
         before = (self.image.ravel() - clean) ** 2
         gain = ((self.values - clean) ** 2 - before)[self.order]
-        need = wanted * clean.size - before.sum()
-        total = np.cumsum(gain)
+        need = wanted * clean.size - before.sum(dtype=np.int64)
+        total = np.cumsum(gain, dtype=np.int64)
         if total[-1] <= need or need <= 0:
             return float(need > 0)
         count = max(int(np.argmax(total > need)) - 1, 0)
-        gap = need - (total[count - 1] if count else 0.0)
-        left = gain[count:]
-        ranks = np.argsort(left, kind="stable")
-        partner = np.searchsorted(left[ranks], gap - left).clip(max=left.size - 1)
-        chosen = _best_fill(left, ranks[partner], gap)
+        gap = need - (total[count - 1] if count else 0)
+        chosen = best_fill(gain[count:], gap)
         rest = np.delete(self.order[count:], chosen)
         self.order[count:] = np.concatenate([self.order[count:][chosen], rest])
         return (count + len(chosen)) / clean.size
 
 
-def _best_fill(values: np.ndarray, partner: np.ndarray, gap: float) -> list[int]:
-    """Indices of no value, one value, or one value and its partner, whichever sum lies nearest to `gap`."""
-    alone = int(np.argmin(np.abs(values - gap)))
-    misses = np.abs(values + values[partner] - gap)
-    misses[partner == np.arange(values.size)] = np.inf
-    first = int(np.argmin(misses))
-    options = [[], [alone], [first, int(partner[first])]]
-    if not np.isfinite(misses[first]):
-        options.pop()
+def best_fill(values: np.ndarray, gap: float) -> list[int]:
+    """Choose no value, one value or two values, whichever sum lies nearest to a gap.
+
+    Of two values, the second is the least one that fills what the first leaves, or the greatest.
+
+    Parameters
+    ----------
+    values : ndarray of int
+        Errors of pixels, of which most occur many times: each distinct one is looked at once.
+    gap : float
+        Sum to reach.
+
+    Returns
+    -------
+    list of int
+        Indices, the first ones among those of equal values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.impulse_noise import best_fill
+    >>> best_fill(np.array([5, 20, 5, 9]), gap=14.2)
+    [0, 3]
+    """
+    least = int(values.min())
+    counts = np.bincount(values - least)
+    distinct = np.flatnonzero(counts)
+    counts, distinct = counts[distinct], distinct + least
+    misses = np.abs(distinct - gap)
+    options = [[], [min(_place(values, v) for v in distinct[misses == misses.min()])]]
+    partner = np.searchsorted(distinct, gap - distinct).clip(max=distinct.size - 1)
+    itself = partner == np.arange(distinct.size)
+    misses = np.abs(distinct + distinct[partner] - gap)
+    misses[itself & (counts == 1)] = np.inf
+    if np.isfinite(misses.min()):
+        pairs = [
+            [_place(values, distinct[i], int(itself[i])), _place(values, distinct[partner[i]])]
+            for i in np.flatnonzero(misses == misses.min())
+        ]
+        options.append(min(pairs))
     return min(options, key=lambda option: abs(values[option].sum() - gap))
+
+
+def _place(values: np.ndarray, value: int, number: int = 0) -> int:
+    """Index of the first value of this size, or of a later one by its number."""
+    return int(np.flatnonzero(values == value)[number])

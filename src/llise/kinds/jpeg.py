@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Hashable
 from typing import Any, Unpack
 
 import numpy as np
@@ -45,6 +46,7 @@ class Jpeg(Kind):
     short_title = "JPEG"
     strongest = 25.5
     amplifiable = True
+    random = False
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ScaledTable(image)
@@ -114,7 +116,7 @@ def code_jpeg(image: np.ndarray, table: np.ndarray, rounding: float = 0.5) -> np
     >>> code_jpeg(np.full((8, 8), 130, np.uint8), STANDARD_TABLE)[0]
     array([130, 130, 130, 130, 130, 130, 130, 130], dtype=uint8)
     """
-    steps = np.clip(np.rint(table), 1, 255).astype(int)
+    steps = _whole_steps(table)
     if rounding == 0.5:
         return _decoded(Image.fromarray(image), qtables=[steps.ravel().tolist()])
     rows, cols = image.shape
@@ -126,6 +128,10 @@ def code_jpeg(image: np.ndarray, table: np.ndarray, rounding: float = 0.5) -> np
     return quantise(decoded[:rows, :cols] + 128)
 
 
+def _whole_steps(table: np.ndarray) -> np.ndarray:
+    return np.clip(np.rint(table), 1, 255).astype(int)
+
+
 class _ScaledTable(CoderPath):
     """JPEG with the standard table times the strength, and a fixed step of the block means if one is given."""
 
@@ -134,12 +140,17 @@ class _ScaledTable(CoderPath):
         self.mean_step = mean_step
 
     def __call__(self, strength: float) -> np.ndarray:
-        if strength <= 0:
-            return self.image.copy()
+        return code_jpeg(self.image, self._table(strength)) if strength > 0 else self.image.copy()
+
+    def settings(self, strength: float) -> Hashable:
+        """Return the quantiser steps, None where nothing is coded."""
+        return _whole_steps(self._table(strength)).tobytes() if strength > 0 else None
+
+    def _table(self, strength: float) -> np.ndarray:
         table = strength * STANDARD_TABLE
         if self.mean_step is not None:
             table[0, 0] = self.mean_step
-        return code_jpeg(self.image, table)
+        return table
 
     def alternatives(self, wanted: float) -> list[Path]:
         """Return paths with a fixed step of the block means, whose own error is just below the wanted one.

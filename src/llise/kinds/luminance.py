@@ -6,7 +6,7 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path
 from llise.kinds.fitting import Fit, fit_line
 
 
@@ -31,9 +31,11 @@ class Luminance(Kind):
     short_title = "luminance"
     strongest = 255.0
     two_sided = True
+    random = False
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
-        return _shifted(image, direction, np.float32(0))
+        greys = np.arange(256, dtype=np.float32)
+        return LevelPath(image, lambda strength: greys + np.float32(direction * strength))
 
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return direction * strength

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, GreyStatistics, Kind, Path, SolvablePath
+from llise.kinds.base import CoderPath, GreyStatistics, Kind, LevelPath, Path, SolvablePath
 from llise.kinds.grey import mse, quantise
 
 TOLERANCE = 0.005
@@ -122,13 +123,13 @@ class Search:
         Wanted mean squared error.
     accuracy : float
         Relative error of the MSE at which the bisection stops.
+    known : dict, optional
+        Errors that other searches on this path, with the same reference, have measured; this one adds its own.
 
     Attributes
     ----------
-    image : ndarray of uint8, shape (h, w)
-        The copy nearest to the wanted error so far.
     strength, measured : float
-        Its strength and its mean squared error.
+        Strength and mean squared error of the copy nearest to the wanted error so far.
 
     Examples
     --------
@@ -141,15 +142,28 @@ class Search:
     (9.0, 103)
     """
 
-    def __init__(self, path: Path, reference: np.ndarray, wanted: float, accuracy: float = TOLERANCE / 4) -> None:
+    def __init__(
+        self,
+        path: Path,
+        reference: np.ndarray,
+        wanted: float,
+        accuracy: float = TOLERANCE / 4,
+        known: dict[Hashable, float] | None = None,
+    ) -> None:
         self.path = path
         self.reference = reference
         self.wanted = wanted
         self.accuracy = accuracy
-        self.image = reference
         self.strength = 0.0
         self.measured = np.inf
+        self._known = {} if known is None else known
         self._threshold: np.ndarray | None = None
+        self._make: Callable[[], np.ndarray] = lambda: reference
+
+    @property
+    def image(self) -> np.ndarray:
+        """The copy nearest to the wanted error so far; an array of uint8, shape (h, w)."""
+        return self._make()
 
     @property
     def miss(self) -> float:
@@ -180,11 +194,25 @@ class Search:
         4.0
         """
         strength = float(strength)
-        image = quantise(self.path(strength), self._threshold)
-        measured = mse(self.reference, image)
+        measured, copy = self._measure(strength)
         if abs(measured - self.wanted) < abs(self.measured - self.wanted):
-            self.image, self.strength, self.measured = image, strength, measured
+            path, threshold = self.path, self._threshold
+            self.strength, self.measured = strength, measured
+            self._make = lambda: quantise(path(strength), threshold) if copy is None else copy
         return measured
+
+    def _measure(self, strength: float) -> tuple[float, np.ndarray | None]:
+        """Error at a strength, and the copy if one had to be made for it."""
+        if isinstance(self.path, LevelPath) and self._threshold is None:
+            return self.path.error(strength, self.reference), None
+        key = self.path.settings(strength) if isinstance(self.path, CoderPath) else strength
+        if self._threshold is None and key in self._known:
+            return self._known[key], None
+        copy = quantise(self.path(strength), self._threshold)
+        measured = mse(self.reference, copy)
+        if self._threshold is None:
+            self._known[key] = measured
+        return measured, copy
 
     def run(self, strongest: float) -> None:
         """Search until the wanted error is reached to within 0.5 % or no way to reach it is left.
@@ -210,7 +238,7 @@ class Search:
         jump = self.bisect(strongest)
         if self.miss <= TOLERANCE:
             return
-        if self.path(strongest).dtype == np.uint8:
+        if not isinstance(self.path, LevelPath) and self.path(strongest).dtype == np.uint8:
             self._search_jumps(jump, strongest)
             return
         if jump is None:
@@ -288,7 +316,7 @@ class Search:
         for alternative in self.path.alternatives(self.wanted):
             if self.miss <= TOLERANCE:
                 return
-            self.path = alternative
+            self.path, self._known = alternative, {}
             jump = self.bisect(strongest)
             self._try_each(_around(jump or 0.0)[:8])
 
@@ -298,6 +326,66 @@ class Search:
             if self.miss <= TOLERANCE:
                 return
             self.error(float(strength))
+
+
+class SharedPaths:
+    """Paths of one image, and the errors measured on them, for many copies of it.
+
+    Parameters
+    ----------
+    image : ndarray of uint8, shape (h, w)
+        Image to distort.
+    reference : ndarray of uint8, shape (h, w), optional
+        Image against which errors are measured; `image` if left out.
+
+    Examples
+    --------
+    >>> from llise import datasets, distortions
+    >>> paths = distortions.SharedPaths(datasets.reference())
+    >>> [round(distortions.make(paths.image, "luminance", mse, paths=paths).strength) for mse in (100, 400)]
+    [10, 20]
+    """
+
+    def __init__(self, image: np.ndarray, reference: np.ndarray | None = None) -> None:
+        self.image = image
+        self.reference = image if reference is None else reference
+        self._paths: dict[tuple[str, int], tuple[Path, dict]] = {}
+
+    def search(self, kind: Kind, wanted: float, seed: int, direction: int) -> Search:
+        """Return the search for a copy of a kind.
+
+        Parameters
+        ----------
+        kind : Kind
+            Kind of distortion.
+        wanted : float
+            Wanted mean squared error.
+        seed : int
+            Seed of the random numbers.
+        direction : {1, -1}
+            Direction of a two-sided kind.
+
+        Returns
+        -------
+        Search
+            Not run yet.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.registry import get
+        >>> from llise.kinds.search import SharedPaths
+        >>> paths = SharedPaths(np.full((16, 16), 100, np.uint8))
+        >>> paths.search(get("luminance"), 9.0, 0, 1).error(2.0)
+        4.0
+        """
+        key = kind.name, direction
+        shared = self._paths.get(key)
+        if shared is None:
+            shared = kind.path(self.image, np.random.default_rng(seed), direction), {}
+            if not kind.random:
+                shared = self._paths.setdefault(key, shared)
+        return Search(shared[0], self.reference, wanted, known=shared[1])
 
 
 def _around(strength: float, steps: int = 16) -> np.ndarray:
