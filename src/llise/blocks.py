@@ -23,7 +23,21 @@ Array = Any
 
 
 class Chunk(NamedTuple):
-    """First block row and block column of a chunk, and those after its last ones."""
+    """A run of block rows, or a part of one block row.
+
+    Attributes
+    ----------
+    top, bottom : int
+        First block row, and the one after the last.
+    left, right : int
+        First block column, and the one after the last.
+
+    Examples
+    --------
+    >>> from llise.blocks import BlockGrid
+    >>> BlockGrid.of_images((8, 40), 8).chunks(3)
+    [Chunk(top=0, bottom=1, left=0, right=3), Chunk(top=0, bottom=1, left=3, right=5)]
+    """
 
     top: int
     bottom: int

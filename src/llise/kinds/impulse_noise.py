@@ -230,7 +230,7 @@ def best_fill(values: np.ndarray, gap: float) -> list[int]:
     --------
     >>> import numpy as np
     >>> from llise.kinds.impulse_noise import best_fill
-    >>> best_fill(np.array([5, 20, 5, 9]), gap=14.2)
+    >>> best_fill(np.array([5, 20, 5, 9]), gap=13.9)
     [0, 3]
     """
     least = int(values.min())
