@@ -146,7 +146,7 @@ def flat_counts(values: np.ndarray, inner: tuple[slice, slice]) -> np.ndarray:
     >>> import numpy as np
     >>> from llise.diagnosis.block_values import flat_counts
     >>> flat_counts(np.repeat(np.float32([[0, 1, 2, 3]]), 2, axis=1).repeat(8, axis=0), (slice(0, 8), slice(0, 8)))[0]
-    array([40.,  8., 64., 64.], dtype=float32)
+    array([40., 16., 64., 64.], dtype=float32)
     """
     counts = []
     for axis in (1, 0):

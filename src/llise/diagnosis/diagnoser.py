@@ -262,7 +262,9 @@ class Diagnoser:
         p_value, strange = novelty.p_value(score, blocks, error), float(expit(score))
         known = part.probabilities * (np.arange(len(SETS)) != UNKNOWN_CODE)
         known /= known.sum()
-        if p_value < self.false_alarms:
+        # What is not in the reference may look like anything, so that nothing is too strange for it in a small place.
+        added = CONTENT in nearest and part.mask.mean() < LARGEST_CONTENT
+        if p_value < self.false_alarms and not added:
             strange = max(strange, LEAST_STRANGE)
             probabilities = (1 - strange) * known + strange * np.eye(1, len(SETS), UNKNOWN_CODE)[0]
             return Part(part.area, part.mask, probabilities, p_value, nearest)
@@ -348,6 +350,9 @@ def _threadpools() -> ThreadpoolController:
 
 UNUSUAL = 0.1
 """p-value below which named kinds are said with less confidence."""
+
+LARGEST_CONTENT = 0.3
+"""Share of the picture below which strange content is still content."""
 
 LEAST_STRANGE = 0.51
 """Least confidence with which a fault is called unknown."""

@@ -54,14 +54,11 @@ def nature_of(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> tu
     if inside.size < 2 * BLOCK * BLOCK or power < 0.05:
         return ()
     error = np.where(pixels.mask, error - inside.mean(), 0)
-    found = []
     alike = _alike(error, pixels.mask) / power
-    if alike > SMOOTH:
-        found.append("smooth")
-    elif alike < NOISY:
-        found.append("noisy")
     if _peak(error) > PERIODIC:
-        found.append("periodic")
+        found = ["periodic"]
+    else:
+        found = ["smooth"] if alike > SMOOTH else ["noisy"] if alike < NOISY else []
     if _grid(error, pixels.mask) > ON_GRID:
         found.append("on the 8x8 grid")
     return tuple(found)

@@ -23,7 +23,7 @@ LEAST_POWER = 60.0
 TYPICAL = 0.85
 """Quantile of the power that counts as what the kind around makes."""
 
-LEAST_SHARE = 0.15
+LEAST_SHARE = 0.2
 """Share of the pixels of a block that must be far off; single pixels are impulses."""
 
 LARGEST = 0.4
