@@ -192,7 +192,7 @@ def reconstruction_gradient(w: Array, K: Array, kv: Array, a: Array, c: float) -
 
 
 def embedding_value(Y: Array, SY: Array, c: float) -> Array:
-    """Return the embedding's objective, the sum of |y_j - (SY)_j|^2 / (|y_j|^2 + |(SY)_j|^2 + c) (eq. 26).
+    """Return the embedding's objective, the sum of ``|y_j - (SY)_j|^2 / (|y_j|^2 + |(SY)_j|^2 + c)`` (eq. 26).
 
     Parameters
     ----------

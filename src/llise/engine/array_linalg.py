@@ -148,7 +148,7 @@ def _centred(y: Array) -> Array:
 
 
 def violation(Y: Array) -> Array:
-    """Measure how far the constraints are violated: max of |mean of Y| and |Y'Y / n - I| (eq. 31).
+    """Measure how far the constraints are violated: max of ``|mean of Y|`` and ``|Y'Y / n - I|`` (eq. 31).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ Array = Any
 
 
 def nearest(products: Array, norms: Array, k: int, identical: np.ndarray, exclude_self: bool) -> Array:
-    """The k training images nearest to each image: smallest |x_r|^2 - 2 <x, x_r>, ties by index (eq. 12)."""
+    """The k training images nearest to each image: smallest ``|x_r|^2 - 2 <x, x_r>``, ties by index (eq. 12)."""
     xp = namespace(products)
     distance = norms[:, None, :] - 2 * products
     index = xp.arange(products.shape[-1], device=device_of(products))

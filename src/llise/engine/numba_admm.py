@@ -26,7 +26,7 @@ def admm_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The paper's iterations for the weights (eq. 23), one gradient step a round.
 
-    A problem is at rest once neither |w - xi| nor the change of xi exceeds ``tol`` (never, if that is negative).
+    A problem is at rest once neither ``|w - xi|`` nor the change of xi exceeds ``tol`` (never, if that is negative).
     """
     K, kv, a, start = (np.ascontiguousarray(v) for v in (K, kv, a, start))
     out, n_iter = np.empty_like(kv), np.empty(len(kv), np.int64)

@@ -192,7 +192,7 @@ def _replace(Y, i, spare, n):
 
 @part()
 def violation(Y, n, p):
-    """max of |mean of Y| and |Y'Y / n - I| (eq. 31)."""
+    """max of ``|mean of Y|`` and ``|Y'Y / n - I|`` (eq. 31)."""
     T = np.empty((4 * Y.shape[0], 4 * Y.shape[0]))
     cross(Y, Y, 1.0 / n, T)
     worst = 0.0

@@ -9,7 +9,7 @@ from llise.engine.numba_gram import fill_centred, luminance_or_zeros
 
 
 def nearest(products: np.ndarray, norms: np.ndarray, k: int, identical: np.ndarray, exclude_self: bool) -> np.ndarray:
-    """The k training images nearest to each image: smallest |x_r|^2 - 2 <x, x_r>, ties by index (eq. 12)."""
+    """The k training images nearest to each image: smallest ``|x_r|^2 - 2 <x, x_r>``, ties by index (eq. 12)."""
     out = np.zeros((*products.shape[:2], k), np.int64)
     _fill_nearest(products, np.ascontiguousarray(norms), identical, exclude_self, out)
     return out

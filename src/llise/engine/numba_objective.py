@@ -37,7 +37,7 @@ class Point(NamedTuple):
     Y, SY, AY : numpy.ndarray (Q, N, 4)
         Tall matrices.
     theta : numpy.ndarray (n,)
-        |(AY)_j|^2 / beta_j.
+        ``|(AY)_j|^2 / beta_j``.
     inverse : numpy.ndarray (n,)
         1 / beta_j.
     """
@@ -83,7 +83,7 @@ def point(n, p):
 
 @part()
 def objective(S, c, at):
-    """Fill ``at`` for its Y, beta_j = |y_j|^2 + |(SY)_j|^2 + c; return the sum of theta (eq. 26)."""
+    """Fill ``at`` for its Y, ``beta_j = |y_j|^2 + |(SY)_j|^2 + c``; return the sum of theta (eq. 26)."""
     times_S(S, at.Y, at.SY)
     value = 0.0
     for j in range(at.theta.size):
@@ -137,7 +137,7 @@ def hessian(S, at, U, work, H):
 
 @part(fastmath=FAST)
 def gradient_scale(G, inverse, p):
-    """The size that a gradient is compared with: |G|, or 1e-8 of its terms 2/beta where G vanishes (eq. 36)."""
+    """The size that a gradient is compared with: ``|G|``, or 1e-8 of its terms 2/beta where G vanishes (eq. 36)."""
     terms = 0.0
     for j in range(inverse.size):
         terms += inverse[j] * inverse[j]

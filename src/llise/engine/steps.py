@@ -159,7 +159,7 @@ class Steps(Protocol):
         """
 
     def nearest(self, products: Array, norms: Array, k: int, identical: np.ndarray, exclude_self: bool) -> Array:
-        """Find the nearest training images: smallest |x_r|^2 - 2 <x, x_r> (eq. 12).
+        """Find the nearest training images: smallest ``|x_r|^2 - 2 <x, x_r>`` (eq. 12).
 
         Parameters
         ----------

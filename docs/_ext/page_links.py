@@ -1,0 +1,61 @@
+"""Links that lead out of the folder of the documents: to files of the repository, and to other projects' pages.
+
+Documents link to each other and to files of the repository by relative paths, so that they can also be read in a
+repository browser. Files in ``PAGES`` are pages of the site; others are offered as downloads.
+
+References to NumPy, SciPy, scikit-learn and Python are turned into addresses by rules, without the lists of names that
+intersphinx would fetch while the site is built.
+"""
+
+import re
+from pathlib import Path
+
+from docutils import nodes
+
+PAGES = {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
+"""Files at the root of the repository, and the documents that show them on the site."""
+
+ADDRESSES = (
+    (r"numpy\.random\.Generator", "https://numpy.org/doc/stable/reference/random/generator.html"),
+    (r"numpy\.\w+", "https://numpy.org/doc/stable/reference/generated/{}.html"),
+    (r"scipy\.\w+\.\w+", "https://docs.scipy.org/doc/scipy/reference/generated/{}.html"),
+    (r"sklearn\.\w+\.\w+", "https://scikit-learn.org/stable/modules/generated/{}.html"),
+    (r"matplotlib\.figure\.Figure", "https://matplotlib.org/stable/api/figure_api.html"),
+    (r"matplotlib\.axes\.Axes", "https://matplotlib.org/stable/api/_as_gen/{}.html"),
+    (r"pathlib\.Path", "https://docs.python.org/3/library/pathlib.html"),
+)
+"""Patterns of names and the page of each; ``{}`` stands for the name."""
+
+
+def move_links(app, docname, source):
+    """Show files of the repository as pages of the site, and point links at these pages."""
+    text = source[0]
+    for path, page in PAGES.items():
+        if docname == page:
+            original = Path(app.srcdir).parent / path
+            app.env.note_dependency(original)
+            text = original.read_text(encoding="utf-8").replace("](docs/", "](")
+    for path, page in PAGES.items():
+        text = text.replace(f"](../{path}", f"](/{page}.md").replace(f"]({path}", f"]({page}.md")
+    source[0] = text
+
+
+def find_elsewhere(app, env, node, content):
+    """Link a name that is not where a docstring says: another module's page, or another project's."""
+    if node.get("refdomain") != "py":
+        return None
+    name = node["reftarget"]
+    for pattern, address in ADDRESSES:
+        if re.fullmatch(pattern, name):
+            return nodes.reference("", "", content, internal=False, refuri=address.format(name))
+    domain = env.get_domain("py")
+    candidates = sorted((full for full in domain.objects if full.endswith(f".{name}")), key=len)
+    if not candidates:
+        return None
+    return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], candidates[0], node, content)
+
+
+def setup(app):
+    app.connect("source-read", move_links)
+    app.connect("missing-reference", find_elsewhere)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
