@@ -58,6 +58,7 @@ numpydoc_xref_aliases = {
     "ADMM": "llise.ADMM",
 }
 nitpicky = True
+nitpick_ignore_regex = [("py:(data|attr)", ".*")]  # constants and fields have no entries of their own
 html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"
@@ -92,6 +93,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
+    "reset_modules": ("matplotlib", "gallery_style.reset"),
     "plot_gallery": "True",
     "image_srcset": ["2x"],
     "thumbnail_size": (480, 320),

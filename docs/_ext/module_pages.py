@@ -37,7 +37,16 @@ def api_names(source):
 
 def page(name, described):
     """The page of a module."""
-    lines = [":orphan:", "", name, "=" * len(name), "", f".. automodule:: {name}", "   :members:", "   :ignore-module-all:"]
+    lines = [
+        ":orphan:",
+        "",
+        name,
+        "=" * len(name),
+        "",
+        f".. automodule:: {name}",
+        "   :members:",
+        "   :ignore-module-all:",
+    ]
     if described:
         links = ", ".join(f":obj:`{public}`" for public in described.values())
         lines += [f"   :exclude-members: {', '.join(described)}", "", f"Described in :doc:`/api`: {links}"]

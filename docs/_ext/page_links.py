@@ -22,9 +22,12 @@ ADDRESSES = (
     (r"sklearn\.\w+\.\w+", "https://scikit-learn.org/stable/modules/generated/{}.html"),
     (r"matplotlib\.figure\.Figure", "https://matplotlib.org/stable/api/figure_api.html"),
     (r"matplotlib\.axes\.Axes", "https://matplotlib.org/stable/api/_as_gen/{}.html"),
-    (r"pathlib\.Path", "https://docs.python.org/3/library/pathlib.html"),
+    (r"joblib\.\w+", "https://joblib.readthedocs.io/en/stable/generated/{}.html"),
+    (r"open", "https://docs.python.org/3/library/functions.html#{}"),
+    (r"(json|pathlib|warnings)\.\w+", "https://docs.python.org/3/library/{1}.html#{0}"),
+    (r"(collections\.abc)\.\w+", "https://docs.python.org/3/library/{1}.html#{0}"),
 )
-"""Patterns of names and the page of each; ``{}`` stands for the name."""
+"""Patterns of names and the page of each; ``{}`` or ``{0}`` stands for the name, ``{1}`` for its module."""
 
 
 def move_links(app, docname, source):
@@ -47,7 +50,8 @@ def find_elsewhere(app, env, node, content):
     name = node["reftarget"]
     for pattern, address in ADDRESSES:
         if re.fullmatch(pattern, name):
-            return nodes.reference("", "", content, internal=False, refuri=address.format(name))
+            page = address.format(name, name.rpartition(".")[0])
+            return nodes.reference("", "", content, internal=False, refuri=page)
     domain = env.get_domain("py")
     candidates = sorted((full for full in domain.objects if full.endswith(f".{name}")), key=len)
     if not candidates:
