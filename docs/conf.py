@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-import llise
 import numpydoc.xref
+
+import llise
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -17,7 +18,6 @@ version = release = llise.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
     "myst_parser",
     "numpydoc",
     "sphinx_design",

@@ -1,7 +1,7 @@
 """A page for every module of the package, with all of its public names.
 
-``modules.rst`` lists them by folder. What ``api.rst`` describes under a shorter name is linked from there, so that every
-name is described once.
+An index lists them by folder. What ``api.rst`` describes under a shorter name is linked from there, so that every name
+is described once.
 """
 
 import importlib

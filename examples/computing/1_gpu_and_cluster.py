@@ -2,8 +2,9 @@
 The same on a GPU and on a cluster
 ==================================
 
-The work is cut into chunks of blocks that do not depend on each other. They run on threads, on a Dask cluster or on a GPU, and
-give the same coordinates. This page was built on whatever machine it was built on: what it does not have is said below.
+The work is cut into chunks of blocks that do not depend on each other. They run on threads, on a Dask cluster or on a
+GPU, and give the same coordinates. This page was built on whatever machine it was built on: what it does not have is
+said below.
 """
 
 # %%
@@ -40,9 +41,9 @@ fit("all cores", llise.LLISE(**settings, n_jobs=-1))
 # %%
 # A cluster
 # ---------
-# The chunks go through joblib, so a Dask cluster is one ``with`` around the fit. Here its workers are threads of this process;
-# in earnest, the client gets the address of a scheduler: ``Client("tcp://scheduler:8786")``. A worker that is lost
-# costs nothing but time. On the command line it is ``--scheduler ADDRESS``.
+# The chunks go through joblib, so a Dask cluster is one ``with`` around the fit. Here its workers are threads of this
+# process; in earnest, the client gets the address of a scheduler: ``Client("tcp://scheduler:8786")``. A worker that
+# is lost costs nothing but time. On the command line it is ``--scheduler ADDRESS``.
 
 try:
     from distributed import Client
@@ -57,9 +58,9 @@ else:
 # %%
 # A GPU
 # -----
-# ``device="cuda"`` takes NumPy arrays there and back. Torch tensors are worked on where they are, and the coordinates are tensors on
-# the same device. Without a GPU the same code runs on torch's CPU device, which shows that it works but not that it is fast; without
-# torch it is left out.
+# ``device="cuda"`` takes NumPy arrays there and back. Torch tensors are worked on where they are, and the coordinates
+# are tensors on the same device. Without a GPU the same code runs on torch's CPU device, which shows that it works
+# but not that it is fast; without torch it is left out.
 
 try:
     import torch

@@ -2,8 +2,8 @@
 Images larger than memory
 =========================
 
-Training images may be a memory map: a file whose rows are read when their chunk is worked on. What a fit needs beyond its input
-and its result does not grow with the size of the images.
+Training images may be a memory map: a file whose rows are read when their chunk is worked on. What a fit needs beyond
+its input and its result does not grow with the size of the images.
 """
 
 # %%
@@ -107,8 +107,9 @@ for panel in axes:
 plt.show()
 
 # %%
-# New images are placed from a memory map in the same way, and ``llise fit`` and ``llise diagnose`` use the same chunks. A
-# reference of 3840 x 2160 with its 121 training images, 1 GB, needs 0.3 GB besides input and result (:doc:`/benchmarks`).
+# New images are placed from a memory map in the same way, and ``llise fit`` and ``llise diagnose`` use the same
+# chunks. A reference of 3840 x 2160 with its 121 training images, 1 GB, needs 0.3 GB besides input and result
+# (:doc:`/benchmarks`).
 
 del images
 folder.cleanup()

@@ -46,9 +46,9 @@ for name, diagnosis in zip(copies, diagnoses):
 # %%
 # What it tells
 # -------------
-# Each fault has its kinds and its settings with a 90 % interval. The settings are those that were used above: quality 15, a
-# standard deviation of 12, a sigma of 2; and a gain of 219/255 = 0.859, which is what happens when full range is written as
-# video levels.
+# Each fault has its kinds and its settings with a 90 % interval. The settings are those that were used above: quality
+# 15, a standard deviation of 12, a sigma of 2; and a gain of 219/255 = 0.859, which is what happens when full range
+# is written as video levels.
 
 figure, axes = plt.subplots(1, 4, figsize=(11, 3.5), layout="constrained")
 for panel, name, diagnosis in zip(axes, copies, diagnoses):

@@ -9,8 +9,8 @@ README shows, and draws what a diagnosis says of each block.
 # %%
 # Two copies with faults in regions
 # ---------------------------------
-# The first is a JPEG of quality 12 everywhere, with a blur of 2.1 pixels over it at the lower left. The second has noise with
-# a standard deviation of 14 at the upper right, and is 22 grey levels lighter at the lower left.
+# The first is a JPEG of quality 12 everywhere, with a blur of 2.1 pixels over it at the lower left. The second has
+# noise with a standard deviation of 14 at the upper right, and is 22 grey levels lighter at the lower left.
 
 import io
 
@@ -41,17 +41,16 @@ two_regions[lower] = np.clip(original[lower].astype(int) + 22, 0, 255)
 # %%
 # The faults
 # ----------
-# The worst one comes first. ``box`` is top, left, bottom and right in pixels; ``region`` has the blocks of 8 x 8 pixels over
-# which the fault extends, whatever its shape.
+# The worst one comes first. ``box`` is top, left, bottom and right in pixels; ``region`` has the blocks of 8 x 8
+# pixels over which the fault extends, whatever its shape.
 
 copies = {"JPEG and blur": jpeg_and_blur, "two regions": two_regions}
 diagnoses = llise.diagnose(original, copies.values())
 for name, diagnosis in zip(copies, diagnoses):
     print(name)
     for fault in diagnosis.faults:
-        print(
-            f"  {' + '.join(fault.kinds)}: box {fault.box}, {fault.area:.0%} of the picture, sure {fault.confidence:.0%}"
-        )
+        kinds = " + ".join(fault.kinds)
+        print(f"  {kinds}: box {fault.box}, {fault.area:.0%} of the picture, sure {fault.confidence:.0%}")
 
 # %%
 # A map of the blocks

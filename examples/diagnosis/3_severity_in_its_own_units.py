@@ -2,8 +2,8 @@
 Severity in its own units
 =========================
 
-"PSNR 31 dB" tells nobody what to turn. A diagnosis gives the strength of each fault in the units in which it was made: the
-quality of a JPEG, the sigma of a blur, grey levels. How near is it, and do the intervals hold?
+"PSNR 31 dB" tells nobody what to turn. A diagnosis gives the strength of each fault in the units in which it was
+made: the quality of a JPEG, the sigma of a blur, grey levels. How near is it, and do the intervals hold?
 """
 
 # %%
@@ -35,20 +35,35 @@ def as_bytes(image):
     return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
-middle = reference.mean()
+def blur(sigma):
+    return as_bytes(ndimage.gaussian_filter(reference.astype(float), sigma))
+
+
+def noise(sigma):
+    return as_bytes(reference + rng.normal(0, sigma, reference.shape))
+
+
+def lighter(offset):
+    return as_bytes(reference + offset)
+
+
+def stretched(gain):
+    return as_bytes(reference.mean() + gain * (reference - reference.mean()))
+
+
 experiments = {
     ("jpeg", "quality"): (jpeg, np.arange(10, 96, 10)),
-    ("blur", "sigma"): (lambda sigma: as_bytes(ndimage.gaussian_filter(reference.astype(float), sigma)), np.arange(0.6, 4, 0.4)),
-    ("gaussian_noise", "sigma"): (lambda sigma: as_bytes(reference + rng.normal(0, sigma, reference.shape)), np.arange(3, 31, 3)),
-    ("luminance", "offset"): (lambda offset: as_bytes(reference + offset), np.arange(-24, 25, 6)[[0, 1, 2, 3, 5, 6, 7, 8]]),
-    ("contrast", "gain"): (lambda gain: as_bytes(middle + gain * (reference - middle)), np.array([0.6, 0.7, 0.8, 0.9, 1.1, 1.2, 1.3, 1.4])),
-}  # fmt: skip
+    ("blur", "sigma"): (blur, np.arange(0.6, 4, 0.4)),
+    ("gaussian_noise", "sigma"): (noise, np.arange(3, 31, 3)),
+    ("luminance", "offset"): (lighter, np.array([-24, -18, -12, -6, 6, 12, 18, 24])),
+    ("contrast", "gain"): (stretched, np.array([0.6, 0.7, 0.8, 0.9, 1.1, 1.2, 1.3, 1.4])),
+}
 
 # %%
 # What is said of them
 # --------------------
-# All copies are judged in one call. Estimates come as value, low and high: the true value lies between the bounds with a
-# probability of 90 %.
+# All copies are judged in one call. Estimates come as value, low and high: the true value lies between the bounds
+# with a probability of 90 %.
 
 diagnoser = llise.Diagnoser(reference)
 results = {}

@@ -2,8 +2,8 @@
 Your own kind of distortion
 ===========================
 
-A kind is a class with a name, a way to make copies at a strength, and a way to find its settings again. This example adds
-vignetting: the corners of a picture are darker than its centre, as with many lenses.
+A kind is a class with a name, a way to make copies at a strength, and a way to find its settings again. This example
+adds vignetting: the corners of a picture are darker than its centre, as with many lenses.
 """
 
 # %%
@@ -48,7 +48,8 @@ class Vignetting(Kind):
 # %%
 # Make copies of a wanted error
 # -----------------------------
-# Once it is registered, everything that makes copies knows it. The strength for a wanted mean squared error is searched.
+# Once it is registered, everything that makes copies knows it. The strength for a wanted mean squared error is
+# searched.
 
 register(Vignetting())
 print("kinds:", *distortions.kinds())
@@ -71,9 +72,9 @@ plt.show()
 # %%
 # What a diagnosis says
 # ---------------------
-# The judge that comes with the package knows the kinds that it was trained on, and this is none of them. So no name of a
-# kind can be right. The explained share shows it: even with the best settings of that kind, a part of the error is left.
-# :doc:`/add-a-kind` says how the judge learns a new kind.
+# The judge that comes with the package knows the kinds that it was trained on, and this is none of them. So no name
+# of a kind can be right. The explained share shows it: even with the best settings of that kind, a part of the error
+# is left. :doc:`/add-a-kind` says how the judge learns a new kind.
 
 for mse, copy in copies.items():
     diagnosis = diagnose(reference, [copy.image])[0]

@@ -2,9 +2,9 @@
 The manifold of one image
 =========================
 
-Distort an image in six ways, each from hardly visible to strong, and all these copies together form a set in which every
-kind of distortion is a path that leaves the original. LLISE finds coordinates for it, block by block, and one map
-for whole images.
+Distort an image in six ways, each from hardly visible to strong, and all these copies together form a set in which
+every kind of distortion is a path that leaves the original. LLISE finds coordinates for it, block by block, and one
+map for whole images.
 """
 
 # %%
@@ -25,8 +25,8 @@ print(training)
 # %%
 # Learn it
 # --------
-# Affine weights and a coordinate for luminance make the map easier to read than the paper's settings do; another example
-# compares them.
+# Affine weights and a coordinate for luminance make the map easier to read than the paper's settings do; another
+# example compares them.
 
 learner = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(training.images)
 places = learner.image_map()
@@ -34,8 +34,8 @@ places = learner.image_map()
 # %%
 # The map
 # -------
-# Left, the kinds, with some of the images. Right, the same points by error: each kind begins beside the original, the star,
-# and moves away as it becomes stronger.
+# Left, the kinds, with some of the images. Right, the same points by error: each kind begins beside the original, the
+# star, and moves away as it becomes stronger.
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 6), layout="constrained")
 plot.image_map(places, training.labels, images=training.images, thumbnails=14, ax=axes[0])
@@ -49,9 +49,9 @@ plt.show()
 # %%
 # How a distortion moves an image
 # -------------------------------
-# New copies are placed by :meth:`~llise.LLISE.transform` without learning again. Here are two paths: more and more JPEG, and
-# a mixture that begins as blur and gets noise on top. The first follows the JPEG images of the training; the second
-# leaves the path of blur and turns towards that of noise.
+# New copies are placed by :meth:`~llise.LLISE.transform` without learning again. Here are two paths: more and more
+# JPEG, and a mixture that begins as blur and gets noise on top. The first follows the JPEG images of the training;
+# the second leaves the path of blur and turns towards that of noise.
 
 jpeg = [llise.distortions.apply(reference, "jpeg", mse=mse) for mse in (20, 60, 120, 200, 300)]
 blurred = llise.distortions.apply(reference, "blur", mse=200)
@@ -73,8 +73,8 @@ plt.show()
 # %%
 # One block
 # ---------
-# The map above is that of whole images. What is learned are the coordinates of every block. At one place in the picture, two
-# of the four coordinates look like this: 121 copies of the same 8 x 8 pixels.
+# The map above is that of whole images. What is learned are the coordinates of every block. At one place in the
+# picture, two of the four coordinates look like this: 121 copies of the same 8 x 8 pixels.
 
 block = np.abs(learner.embedding_).max(axis=(1, 2)).argmin()  # the one that is spread most evenly
 row, column = divmod(block, learner.block_grid_[1])

@@ -2,8 +2,8 @@
 LLISE, LLE, Isomap and PCA side by side
 =======================================
 
-The same images, four methods: structural similarity by blocks (LLISE), and Euclidean distances between whole images (LLE,
-Isomap, PCA). First distorted copies of one image, then scikit-learn's handwritten digits.
+The same images, four methods: structural similarity by blocks (LLISE), and Euclidean distances between whole images
+(LLE, Isomap, PCA). First distorted copies of one image, then scikit-learn's handwritten digits.
 """
 
 import matplotlib.pyplot as plt
@@ -41,8 +41,8 @@ plt.show()
 # %%
 # Can the kind be read off the map?
 # ---------------------------------
-# The nearest three images in the plane, ten-fold. This is a question of two coordinates only; :doc:`/reproduction` asks it of
-# all of them.
+# The nearest three images in the plane, ten-fold. This is a question of two coordinates only; :doc:`/reproduction`
+# asks it of all of them.
 
 distorted = training.labels != "original"  # there is only one original
 for name, places in maps.items():
@@ -52,8 +52,8 @@ for name, places in maps.items():
 # %%
 # Handwritten digits
 # ------------------
-# 8 x 8 pixels are one block: LLISE becomes LLE with another distance. Grey values go from 0 to 16. Digits of equal stroke but
-# another mean are the same to SSIM, so a little luminance is added here as well.
+# 8 x 8 pixels are one block: LLISE becomes LLE with another distance. Grey values go from 0 to 16. Digits of equal
+# stroke but another mean are the same to SSIM, so a little luminance is added here as well.
 
 images, digits = load_digits(n_class=6, return_X_y=True)
 images, digits = images[:600], digits[:600]

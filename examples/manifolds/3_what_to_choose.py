@@ -2,8 +2,8 @@
 Which constraint, luminance, k and p?
 =====================================
 
-The paper takes weights of norm one, ignores luminance, and has k = 10 neighbours and p = 4 coordinates. Each of the four can
-be chosen, and each choice can be seen.
+The paper takes weights of norm one, ignores luminance, and has k = 10 neighbours and p = 4 coordinates. Each of the
+four can be chosen, and each choice can be seen.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,9 @@ from llise import plot
 # %%
 # The constraint: a swiss roll
 # ----------------------------
-# A swiss roll is a rolled-up strip. Unrolling it means that one coordinate follows the length of the strip. Rows of numbers
-# are one block each; ``luminance=1`` makes distances Euclidean, and ``data_range`` is about the span of the values.
+# A swiss roll is a rolled-up strip. Unrolling it means that one coordinate follows the length of the strip. Rows of
+# numbers are one block each; ``luminance=1`` makes distances Euclidean, and ``data_range`` is about the span of the
+# values.
 
 roll, length = make_swiss_roll(800, random_state=0)
 settings = {"n_neighbors": 12, "luminance": 1.0, "data_range": 20}
@@ -46,13 +47,14 @@ plt.show()
 # %%
 # Why the sphere does not unroll it
 # ---------------------------------
-# Twelve neighbours in three dimensions can reconstruct a point exactly in infinitely many ways, and some of them have norm
-# one. Weights that reconstruct every point exactly reconstruct every linear view of the points exactly, too. So such a view
-# costs nothing, and it is what comes out: the picture of the sphere above is the roll, seen from one side.
+# Twelve neighbours in three dimensions can reconstruct a point exactly in infinitely many ways, and some of them have
+# norm one. Weights that reconstruct every point exactly reconstruct every linear view of the points exactly, too. So
+# such a view costs nothing, and it is what comes out: the picture of the sphere above is the roll, seen from one
+# side.
 #
 # LLE's weights are short: a ridge keeps them from growing just to reach what sticks out of the surface. They follow
-# the strip and not the space around it. Weights of norm one cannot be shortened; affine weights of sum one can. With hardly
-# any ridge, they see the roll from one side as well.
+# the strip and not the space around it. Weights of norm one cannot be shortened; affine weights of sum one can. With
+# hardly any ridge, they see the roll from one side as well.
 
 
 def linear_share(places):
@@ -72,7 +74,8 @@ for panel, ridge in zip(axes, (1e-4, 1e-3, 1e-2)):
 plt.show()
 
 # %%
-# On images both constraints work, as blocks of 64 pixels leave less room. Affine weights still keep neighbourhoods better.
+# On images both constraints work, as blocks of 64 pixels leave less room. Affine weights still keep neighbourhoods
+# better.
 
 training = llise.datasets.training_set(llise.datasets.reference()[128:256, 128:256])
 
@@ -91,8 +94,8 @@ for constraint in ("sphere", "affine"):
 # %%
 # Luminance
 # ---------
-# Centring removes the mean of each block. A lighter copy then equals the original wherever nothing is clipped, and falls onto it
-# in the map. ``luminance`` adds the mean as one more coordinate with this weight.
+# Centring removes the mean of each block. A lighter copy then equals the original wherever nothing is clipped, and
+# falls onto it in the map. ``luminance`` adds the mean as one more coordinate with this weight.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.9), layout="constrained")
 for panel, luminance in zip(axes, (0.0, 0.5, 1.0)):
@@ -105,8 +108,8 @@ plt.show()
 # %%
 # k and p
 # -------
-# ``score`` is the mean of trustworthiness and continuity for images that were not in the training, here in five parts. More
-# than four coordinates add directions that new images do not follow.
+# ``score`` is the mean of trustworthiness and continuity for images that were not in the training, here in five
+# parts. More than four coordinates add directions that new images do not follow.
 
 neighbours, components = (5, 10, 20), (2, 4, 8)
 folds = KFold(5, shuffle=True, random_state=0)

@@ -8,8 +8,8 @@ Kernel LLISE replaces the inner products of blocks by a kernel. What changes, an
 # %%
 # Four kernels
 # ------------
-# The linear kernel is LLISE itself. The others see blocks as they are, not centred, so they see luminance; they are then
-# normalised and centred among the training images.
+# The linear kernel is LLISE itself. The others see blocks as they are, not centred, so they see luminance; they are
+# then normalised and centred among the training images.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,9 +41,9 @@ plt.show()
 # %%
 # What is recognised
 # ------------------
-# Each block votes for the kind of its nearest neighbour in the embedding, leave-one-out. O is original, C contrast, G Gaussian
-# noise, L luminance, B blur, I impulse noise and J JPEG. All of them confuse the two noises. The kernels see luminance, which
-# the linear one hardly does, and pay for it with blur and JPEG.
+# Each block votes for the kind of its nearest neighbour in the embedding, leave-one-out. O is original, C contrast, G
+# Gaussian noise, L luminance, B blur, I impulse noise and J JPEG. All of them confuse the two noises. The kernels see
+# luminance, which the linear one hardly does, and pay for it with blur and JPEG.
 
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.6), layout="constrained")
 codes = [llise.LABELS.index(label) for label in training.labels]
@@ -60,9 +60,9 @@ plt.show()
 # %%
 # A kernel of your own
 # --------------------
-# A callable gets two sets of blocks, scaled to 0 to 1, and returns all values between them; scikit-learn's kernels can be used
-# as they are. The Laplacian kernel takes absolute differences, so that single wrong pixels count less than in the RBF, whose
-# differences are squared.
+# A callable gets two sets of blocks, scaled to 0 to 1, and returns all values between them; scikit-learn's kernels
+# can be used as they are. The Laplacian kernel takes absolute differences, so that single wrong pixels count less
+# than in the RBF, whose differences are squared.
 
 small = training.images[:, :64, :64]
 for kernel in (laplacian_kernel, "rbf"):

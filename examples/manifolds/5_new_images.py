@@ -2,8 +2,8 @@
 New images, and how good their places are
 =========================================
 
-A manifold is learned once; images that come later are placed in it by the weights of their neighbours. How far is that from
-learning again with them, and can coordinates be turned back into images?
+A manifold is learned once; images that come later are placed in it by the weights of their neighbours. How far is
+that from learning again with them, and can coordinates be turned back into images?
 """
 
 # %%
@@ -32,8 +32,9 @@ axes[0].set_title("large: placed later")
 # %%
 # Against learning again
 # ----------------------
-# The same map from a fit with all images, turned to fit best. Lines lead from where an image was placed to where a fit with it
-# puts it: not far, and never to another kind. :doc:`/estimators` has this distance measured on the paper's data.
+# The same map from a fit with all images, turned to fit best. Lines lead from where an image was placed to where a
+# fit with it puts it: not far, and never to another kind. :doc:`/estimators` has this distance measured on the
+# paper's data.
 
 everything = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(training.images)
 placed = np.empty((len(training.images), 2))
@@ -59,9 +60,9 @@ print(f"kind of new images right {recognizer.score(training.images[new], trainin
 # %%
 # Back to images
 # --------------
-# :meth:`~llise.LLISE.inverse_transform` makes an image of coordinates, from the blocks whose coordinates lie around. It
-# shows what a place in the embedding looks like; it is no compression. Blur, JPEG and contrast come back; the noise of a new
-# image is like no noise of the training, and does not.
+# :meth:`~llise.LLISE.inverse_transform` makes an image of coordinates, from the blocks whose coordinates lie around.
+# It shows what a place in the embedding looks like; it is no compression. Blur, JPEG and contrast come back; the
+# noise of a new image is like no noise of the training, and does not.
 
 kinds = ("blur", "jpeg", "contrast", "gaussian_noise")
 chosen = [next(i for i in new if training.labels[i] == kind) for kind in kinds]

@@ -9,8 +9,8 @@ parameters. Here: handwritten digits by LLISE and a nearest-neighbour classifier
 # %%
 # The pipeline
 # ------------
-# Digits are rows of 64 numbers; ``image_shape`` would cut them into blocks, without it a row is one block. Only few digits are
-# labelled: the embedding is learned from the training digits, and the classifier sees its coordinates.
+# Digits are rows of 64 numbers; ``image_shape`` would cut them into blocks, without it a row is one block. Only few
+# digits are labelled: the embedding is learned from the training digits, and the classifier sees its coordinates.
 
 import matplotlib.pyplot as plt
 import numpy as np
