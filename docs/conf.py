@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import numpydoc.xref
+import sphinx.ext.autosummary
 
 import llise
 
@@ -36,6 +37,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # the gallery's settings hold a function
 
 autosummary_generate = True
+sphinx.ext.autosummary.WELL_KNOWN_ABBREVIATIONS += ("eq.", "(eq.")  # no ends of sentences
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -85,6 +87,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
+    "subsection_order": ["../examples/diagnosis", "../examples/manifolds", "../examples/computing"],
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("llise",),
     "backreferences_dir": "generated/backreferences",

@@ -21,7 +21,7 @@ def as_mathml(latex, block):
     latex = latex.replace(r"\texttt", r"\mathtt").replace(r"\textstyle", "")
     latex = BIG.sub(lambda match: rf"\{match[1]}{'lr'[next(sides) % 2]}", latex)
     try:
-        return tex2mathml(latex, as_block=block)
+        return tex2mathml(latex, as_block=block).replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>')
     except MathError as error:
         raise ExtensionError(f"cannot translate the formula {latex!r}: {error}") from error
 

@@ -15,6 +15,9 @@ from docutils import nodes
 PAGES = {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
 """Files at the root of the repository, and the documents that show them on the site."""
 
+NAMED_BY_FILE = re.compile(r"\[(docs/)?[\w-]+\.md\]\(")
+"""Links whose text is the name of a file; on the site it is the title of the page."""
+
 ADDRESSES = (
     (r"numpy\.random\.Generator", "https://numpy.org/doc/stable/reference/random/generator.html"),
     (r"numpy\.\w+", "https://numpy.org/doc/stable/reference/generated/{}.html"),
@@ -40,7 +43,7 @@ def move_links(app, docname, source):
             text = original.read_text(encoding="utf-8").replace("](docs/", "](")
     for path, page in PAGES.items():
         text = text.replace(f"](../{path}", f"](/{page}.md").replace(f"]({path}", f"]({page}.md")
-    source[0] = text
+    source[0] = NAMED_BY_FILE.sub("[](", text)
 
 
 def find_elsewhere(app, env, node, content):

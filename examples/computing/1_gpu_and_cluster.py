@@ -78,7 +78,7 @@ else:
 # ------------
 # However it is computed, an image ends in the same place: the largest difference of a coordinate is below each map.
 
-figure, axes = plt.subplots(1, len(learners), figsize=(3.4 * len(learners), 4), layout="constrained", squeeze=False)
+figure, axes = plt.subplots(1, len(learners), figsize=(2.9 * len(learners), 3.8), layout="constrained", squeeze=False)
 first = next(iter(learners.values()))
 for panel, (name, learner) in zip(axes[0], learners.items()):
     places = np.asarray(learner.image_map().cpu() if hasattr(learner.image_map(), "cpu") else learner.image_map())

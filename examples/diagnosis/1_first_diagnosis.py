@@ -50,8 +50,8 @@ for name, diagnosis in zip(copies, diagnoses):
 # 15, a standard deviation of 12, a sigma of 2; and a gain of 219/255 = 0.859, which is what happens when full range
 # is written as video levels.
 
-figure, axes = plt.subplots(1, 4, figsize=(11, 3.5), layout="constrained")
-for panel, name, diagnosis in zip(axes, copies, diagnoses):
+figure, axes = plt.subplots(2, 2, figsize=(8, 8.6), layout="constrained")
+for panel, name, diagnosis in zip(axes.flat, copies, diagnoses):
     words = []
     for fault in diagnosis.faults:
         for kind, settings in fault.estimate.items():

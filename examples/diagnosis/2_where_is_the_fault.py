@@ -58,7 +58,7 @@ for name, diagnosis in zip(copies, diagnoses):
 # Colours are the kinds, and what equals the original stays clear. The dashed frames are where the faults really are.
 
 places = {"JPEG and blur": [blurred], "two regions": [upper, lower]}
-figure, axes = plt.subplots(2, 2, figsize=(10, 7.6), layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
 for row, (name, diagnosis) in zip(axes, zip(copies, diagnoses)):
     row[0].imshow(copies[name], cmap="gray", vmin=0, vmax=255)
     row[0].set_axis_off()

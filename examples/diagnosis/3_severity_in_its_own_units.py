@@ -81,15 +81,17 @@ for (kind, setting), (make, strengths) in experiments.items():
 # ---------------------------
 # On the line, the estimate is the truth; bars are the intervals.
 
-figure, axes = plt.subplots(1, 5, figsize=(13, 3.3), layout="constrained")
-for panel, ((kind, setting), rows) in zip(axes, results.items()):
+figure, axes = plt.subplots(2, 3, figsize=(8.5, 5.6), layout="constrained")
+for panel, ((kind, setting), rows) in zip(axes.flat, results.items()):
     truth, value, low, high, _ = rows.T
     ends = [truth.min(), truth.max()]
     panel.plot(ends, ends, color="0.7", linewidth=1)
     panel.errorbar(truth, value, [value - low, high - value], fmt="o", markersize=4, linewidth=1.2, color="#0072B2")
     panel.set_title(kind)
     panel.set_xlabel(f"{setting}: true")
-axes[0].set_ylabel("estimated")
+for panel in axes[:, 0]:
+    panel.set_ylabel("estimated")
+axes[1, 2].set_axis_off()
 plt.show()
 
 # %%

@@ -62,8 +62,8 @@ copies = {mse: distortions.make(reference, "vignetting", mse=mse) for mse in (15
 # -----------------------
 
 everywhere = np.ones(reference.shape, bool)
-figure, axes = plt.subplots(1, 4, figsize=(11, 3.3), layout="constrained")
-for panel, copy in zip(axes, copies.values()):
+figure, axes = plt.subplots(2, 2, figsize=(8, 8.4), layout="constrained")
+for panel, copy in zip(axes.flat, copies.values()):
     fit = Vignetting().estimate(reference.astype(np.float32), copy.image.astype(np.float32), everywhere)
     words = f"lost in a corner: {copy.strength:.1%}, estimated {fit.parameters['corner']:.1%}"
     plot.picture(copy.image, f"MSE {copy.measured:.0f}", words, ax=panel)

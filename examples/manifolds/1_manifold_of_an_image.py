@@ -34,16 +34,19 @@ places = learner.image_map()
 # %%
 # The map
 # -------
-# Left, the kinds, with some of the images. Right, the same points by error: each kind begins beside the original, the
-# star, and moves away as it becomes stronger.
+# Each kind begins beside the original, the star, and moves away from it as it becomes stronger.
 
-figure, axes = plt.subplots(1, 2, figsize=(12, 6), layout="constrained")
-plot.image_map(places, training.labels, images=training.images, thumbnails=14, ax=axes[0])
-plot.image_map(places, values=np.sqrt(training.mse), ax=axes[1])
-axes[0].set_title("kinds")
-axes[1].set_title("root of the mean squared error")
-figure.colorbar(axes[1].collections[0], ax=axes[1], shrink=0.7)
+figure, panel = plt.subplots(figsize=(8, 7), layout="constrained")
+plot.image_map(places, training.labels, images=training.images, thumbnails=14, ax=panel)
 plot.kind_legend(figure)
+plt.show()
+
+# %%
+# The same points by error.
+
+figure, panel = plt.subplots(figsize=(8, 6), layout="constrained")
+plot.image_map(places, values=np.sqrt(training.mse), ax=panel)
+figure.colorbar(panel.collections[0], label="root of the mean squared error")
 plt.show()
 
 # %%

@@ -31,8 +31,8 @@ maps = {
     "Isomap": Isomap(n_neighbors=10).fit_transform(rows),
     "PCA": PCA(2).fit_transform(rows),
 }
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.8), layout="constrained")
-for panel, (name, places) in zip(axes, maps.items()):
+figure, axes = plt.subplots(2, 2, figsize=(8.5, 8), layout="constrained")
+for panel, (name, places) in zip(axes.flat, maps.items()):
     plot.image_map(places, training.labels, ax=panel)
     panel.set_title(name)
 plot.kind_legend(figure)
@@ -64,8 +64,8 @@ maps = {
     "Isomap": Isomap(n_neighbors=15).fit_transform(images),
     "PCA": PCA(2).fit_transform(images),
 }
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.6), layout="constrained")
-for panel, (name, places) in zip(axes, maps.items()):
+figure, axes = plt.subplots(2, 2, figsize=(8.5, 8), layout="constrained")
+for panel, (name, places) in zip(axes.flat, maps.items()):
     points = panel.scatter(*places.T, c=digits, cmap="tab10", vmax=9, s=8)
     panel.set(title=name, xticks=[], yticks=[])
     accuracy = cross_val_score(KNeighborsClassifier(5), places, digits, cv=5).mean()

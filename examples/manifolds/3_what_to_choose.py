@@ -32,13 +32,13 @@ learners = {
 }
 embedded = {name: learner.fit_transform(roll) for name, learner in learners.items()}
 
-figure = plt.figure(figsize=(12, 3.4), layout="constrained")
-panel = figure.add_subplot(1, 4, 1, projection="3d")
+figure = plt.figure(figsize=(8, 7.4), layout="constrained")
+panel = figure.add_subplot(2, 2, 1, projection="3d")
 panel.scatter(*roll.T, c=length, cmap="viridis", s=4)
 panel.set(title="the roll", xticks=[], yticks=[], zticks=[])
 panel.view_init(8, -75)
 for number, (name, places) in enumerate(embedded.items()):
-    panel = figure.add_subplot(1, 4, 2 + number)
+    panel = figure.add_subplot(2, 2, 2 + number)
     panel.scatter(*places.T, c=length, cmap="viridis", s=6)
     best = max(abs(spearmanr(coordinate, length)[0]) for coordinate in places.T)
     panel.set(title=name, xlabel=f"rank correlation with the length {best:.2f}", xticks=[], yticks=[])
@@ -97,7 +97,7 @@ for constraint in ("sphere", "affine"):
 # Centring removes the mean of each block. A lighter copy then equals the original wherever nothing is clipped, and
 # falls onto it in the map. ``luminance`` adds the mean as one more coordinate with this weight.
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.9), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9, 3.6), layout="constrained")
 for panel, luminance in zip(axes, (0.0, 0.5, 1.0)):
     learner = llise.LLISE(constraint="affine", luminance=luminance, n_jobs=-1).fit(training.images)
     plot.image_map(learner.image_map(), training.labels, ax=panel)

@@ -31,8 +31,8 @@ for kernel in names:
 # The maps
 # --------
 
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.8), layout="constrained")
-for panel, (kernel, recognizer) in zip(axes, recognizers.items()):
+figure, axes = plt.subplots(2, 2, figsize=(8.5, 8), layout="constrained")
+for panel, (kernel, recognizer) in zip(axes.flat, recognizers.items()):
     plot.image_map(recognizer.manifold_.image_map(), training.labels, ax=panel)
     panel.set_title(names[kernel])
 plot.kind_legend(figure)
@@ -45,15 +45,16 @@ plt.show()
 # Gaussian noise, L luminance, B blur, I impulse noise and J JPEG. All of them confuse the two noises. The kernels see
 # luminance, which the linear one hardly does, and pay for it with blur and JPEG.
 
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.6), layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(8.5, 7.4), layout="constrained")
 codes = [llise.LABELS.index(label) for label in training.labels]
-for panel, (kernel, recognizer) in zip(axes, recognizers.items()):
+for panel, (kernel, recognizer) in zip(axes.flat, recognizers.items()):
     labels = [llise.LABELS.index(label) for label in recognizer.classes_]
     votes = np.take(labels, recognizer.leave_one_out_labels_)
     votes = confusion_matrix(np.broadcast_to(codes, votes.shape).ravel(), votes.ravel())
     plot.confusion_matrix(votes, right=recognizer.block_accuracy_, ax=panel)
     panel.set_title(names[kernel], pad=18)
-axes[0].set_ylabel("true kind")
+for panel in axes[:, 0]:
+    panel.set_ylabel("true kind")
 plot.share_bar(figure, axes, "share of the blocks")
 plt.show()
 

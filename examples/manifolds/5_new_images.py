@@ -24,10 +24,12 @@ training = llise.datasets.training_set(reference)
 known, new = train_test_split(np.arange(len(training.images)), test_size=31, random_state=0)
 learner = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(training.images[known])
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained")
-plot.image_map(learner.image_map(), training.labels[known], size=18, ax=axes[0])
-plot.image_map(learner.image_map(training.images[new]), training.labels[new], size=70, ax=axes[0])
-axes[0].set_title("large: placed later")
+figure, panel = plt.subplots(figsize=(8, 6), layout="constrained")
+plot.image_map(learner.image_map(), training.labels[known], size=18, ax=panel)
+plot.image_map(learner.image_map(training.images[new]), training.labels[new], size=70, ax=panel)
+panel.set_title("large: placed later")
+plot.kind_legend(figure)
+plt.show()
 
 # %%
 # Against learning again
@@ -40,10 +42,12 @@ everything = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(trai
 placed = np.empty((len(training.images), 2))
 placed[known], placed[new] = learner.image_map(), learner.image_map(training.images[new])
 learned, placed, _ = procrustes(everything.image_map(), placed)
-axes[1].plot(*np.stack([learned[new], placed[new]], axis=1).T, color="black", linewidth=1)
-plot.image_map(learned, training.labels, size=18, ax=axes[1])
-plot.image_map(placed[new], training.labels[new], size=70, ax=axes[1])
-axes[1].set_title("lines: from there to where a fit with them puts them")
+
+figure, panel = plt.subplots(figsize=(8, 6), layout="constrained")
+panel.plot(*np.stack([learned[new], placed[new]], axis=1).T, color="black", linewidth=1)
+plot.image_map(learned, training.labels, size=18, ax=panel)
+plot.image_map(placed[new], training.labels[new], size=70, ax=panel)
+panel.set_title("lines: from there to where a fit with them puts them")
 plot.kind_legend(figure)
 plt.show()
 

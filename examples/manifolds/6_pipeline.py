@@ -62,8 +62,8 @@ print(f"64 grey values:            {alone.score(X_test, y_test):.1%}")
 
 predicted = search.predict(X_test)
 wrong = np.flatnonzero(predicted != y_test)[:12]
-figure, axes = plt.subplots(1, 12, figsize=(11, 1.5), layout="constrained")
-for panel, i in zip(axes, wrong):
+figure, axes = plt.subplots(2, 6, figsize=(8, 3.2), layout="constrained")
+for panel, i in zip(axes.flat, wrong):
     panel.imshow(X_test[i].reshape(8, 8), cmap="gray_r")
     panel.set(xticks=[], yticks=[], title=f"{y_test[i]} as {predicted[i]}")
 plt.show()
