@@ -9,6 +9,8 @@ import re
 import warnings
 from pathlib import Path
 
+from skimage import data
+
 from llise import datasets, distortions
 from llise.kinds.registry import get, names
 
@@ -19,19 +21,32 @@ ERRORS = (60, 250, 900)
 
 def write_pictures(app):
     """Draw every kind at three errors beside the reference."""
-    from llise.plot import panels, picture, theme
+    from llise.plot import panels, theme
 
     folder = Path(app.srcdir, FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
-    reference = datasets.reference()[40:200, 150:310]
     for name in names():
         with theme(), warnings.catch_warnings(action="ignore", category=distortions.UnreachableWarning):
-            figure, axes = panels(1, 1 + len(ERRORS), 8, 2.35)
-            picture(reference, "reference", ax=axes[0, 0])
-            for panel, error in zip(axes[0, 1:], ERRORS):
-                copy = distortions.make(reference, name, mse=error, random_state=0)
-                picture(copy.image, f"MSE {copy.measured:.0f}", ax=panel)
+            reference, copies = copies_of(name)
+            figure, axes = panels(1, 1 + len(copies), 8, 2.35)
+            titles = ["reference", *(f"MSE {copy.measured:.0f}" for copy in copies)]
+            for panel, title, image in zip(axes[0], titles, [reference, *(copy.image for copy in copies)]):
+                panel.imshow(image, cmap="gray", vmin=0, vmax=255)
+                panel.set_axis_off()
+                panel.set_title(title, fontsize=9)
             figure.savefig(folder / f"{name}.png", dpi=130)
+
+
+def copies_of(name):
+    """A reference that a kind takes, grey or in colour, and its copies."""
+    try:
+        return copies_at_errors(datasets.reference()[40:200, 150:310], name)
+    except ValueError:  # it takes colour only
+        return copies_at_errors(data.astronaut()[20:180, 140:300], name)
+
+
+def copies_at_errors(reference, name):
+    return reference, [distortions.make(reference, name, mse=error, random_state=0) for error in ERRORS]
 
 
 def markdown_picture(name):

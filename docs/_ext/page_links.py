@@ -46,6 +46,11 @@ def move_links(app, docname, source):
     source[0] = NAMED_BY_FILE.sub("[](", text)
 
 
+def link_documents(app, what, name, obj, options, lines):
+    """Turn the names of documents in docstrings into links."""
+    lines[:] = [re.sub(r"(?:``)?docs/([\w-]+)\.md(?:``)?", r":doc:`/\1`", line) for line in lines]
+
+
 def find_elsewhere(app, env, node, content):
     """Link a name that is not where a docstring says: another module's page, or another project's."""
     if node.get("refdomain") != "py":
@@ -64,5 +69,6 @@ def find_elsewhere(app, env, node, content):
 
 def setup(app):
     app.connect("source-read", move_links)
+    app.connect("autodoc-process-docstring", link_documents, priority=400)  # before numpydoc
     app.connect("missing-reference", find_elsewhere)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

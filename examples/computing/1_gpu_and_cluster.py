@@ -2,9 +2,9 @@
 The same on a GPU and on a cluster
 ==================================
 
-The work is cut into chunks of blocks that do not depend on each other. They run on threads, on a Dask cluster or on a
-GPU, and give the same coordinates. This page was built on whatever machine it was built on: what it does not have is
-said below.
+The work is cut into chunks of blocks that do not depend on each other. They run on
+threads, on a Dask cluster or on a GPU, and give the same coordinates. This page was
+built on whatever machine it was built on: what it does not have is said below.
 """
 
 # %%
@@ -34,16 +34,19 @@ def fit(name, learner, images=training.images):
     print(f"{name}: {seconds[name]:.2f} s")
 
 
-llise.LLISE(**settings).fit(training.images)  # compiles the kernels where that was not done before
+llise.LLISE(**settings).fit(
+    training.images
+)  # compiles the kernels where that was not done before
 fit("one thread", llise.LLISE(**settings, n_jobs=1))
 fit("all cores", llise.LLISE(**settings, n_jobs=-1))
 
 # %%
 # A cluster
 # ---------
-# The chunks go through joblib, so a Dask cluster is one ``with`` around the fit. Here its workers are threads of this
-# process; in earnest, the client gets the address of a scheduler: ``Client("tcp://scheduler:8786")``. A worker that
-# is lost costs nothing but time. On the command line it is ``--scheduler ADDRESS``.
+# The chunks go through joblib, so a Dask cluster is one ``with`` around the fit. Here
+# its workers are threads of this process; in earnest, the client gets the address of a
+# scheduler: ``Client("tcp://scheduler:8786")``. A worker that is lost costs nothing
+# but time. On the command line it is ``--scheduler ADDRESS``.
 
 try:
     from distributed import Client
@@ -51,16 +54,24 @@ except ImportError:
     print("Dask is not installed: pip install 'llise[cluster]'")
 else:
     with ExitStack() as stack:
-        stack.enter_context(Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None))
+        stack.enter_context(
+            Client(
+                processes=False,
+                n_workers=2,
+                threads_per_worker=1,
+                dashboard_address=None,
+            )
+        )
         stack.enter_context(parallel_config("dask"))
         fit("Dask cluster", llise.LLISE(**settings))
 
 # %%
 # A GPU
 # -----
-# ``device="cuda"`` takes NumPy arrays there and back. Torch tensors are worked on where they are, and the coordinates
-# are tensors on the same device. Without a GPU the same code runs on torch's CPU device, which shows that it works
-# but not that it is fast; without torch it is left out.
+# ``device="cuda"`` takes NumPy arrays there and back. Torch tensors are worked on
+# where they are, and the coordinates are tensors on the same device. Without a GPU the
+# same code runs on torch's CPU device, which shows that it works but not that it is
+# fast; without torch it is left out.
 
 try:
     import torch
@@ -68,28 +79,43 @@ except ImportError:
     print("torch is not installed: pip install 'llise[gpu]'")
 else:
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    print("torch device:", torch.cuda.get_device_name() if device == "cuda" else "CPU, there is no GPU on this machine")
+    print("GPU:", torch.cuda.get_device_name() if device == "cuda" else "none here")
     small = slice(None), slice(0, 64), slice(0, 64)  # the way of a GPU is slow on a CPU
-    images = torch.as_tensor(training.images[small] if device == "cpu" else training.images, device=device)
+    images = torch.as_tensor(
+        training.images[small] if device == "cpu" else training.images, device=device
+    )
     fit(f"torch, {device}", llise.LLISE(**settings), images)
 
 # %%
 # The same map
 # ------------
-# However it is computed, an image ends in the same place: the largest difference of a coordinate is below each map.
+# However it is computed, an image ends in the same place: the largest difference of a
+# coordinate is below each map.
 
-figure, axes = plt.subplots(1, len(learners), figsize=(2.9 * len(learners), 3.8), layout="constrained", squeeze=False)
+
+def as_numpy(array):
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+
+
+figure, axes = plt.subplots(
+    1,
+    len(learners),
+    figsize=(2.9 * len(learners), 3.8),
+    layout="constrained",
+    squeeze=False,
+)
 first = next(iter(learners.values()))
 for panel, (name, learner) in zip(axes[0], learners.items()):
-    places = np.asarray(learner.image_map().cpu() if hasattr(learner.image_map(), "cpu") else learner.image_map())
-    plot.image_map(places, training.labels, ax=panel)
+    plot.image_map(as_numpy(learner.image_map()), training.labels, ax=panel)
+    coordinates = as_numpy(learner.embedding_)
     words = "64 x 64 pixels only"
-    if learner.embedding_.shape == first.embedding_.shape:
-        coordinates = learner.embedding_.cpu() if hasattr(learner.embedding_, "cpu") else learner.embedding_
-        words = f"largest difference {np.abs(np.asarray(coordinates) - first.embedding_).max():.1g}"
+    if coordinates.shape == first.embedding_.shape:
+        difference = np.abs(coordinates - first.embedding_).max()
+        words = f"largest difference {difference:.1g}"
     panel.set(title=name, xlabel=words)
 plot.kind_legend(figure)
 plt.show()
 
 # %%
-# :doc:`/benchmarks` has the times of the paper's problem: 121 images of 512 x 512, on two cores and on an H200.
+# :doc:`/benchmarks` has the times of the paper's problem: 121 images of 512 x 512, on
+# two cores and on an H200.

@@ -2,15 +2,16 @@
 Images larger than memory
 =========================
 
-Training images may be a memory map: a file whose rows are read when their chunk is worked on. What a fit needs beyond
-its input and its result does not grow with the size of the images.
+Training images may be a memory map: a file whose rows are read when their chunk is
+worked on. What a fit needs beyond its input and its result does not grow with the size
+of the images.
 """
 
 # %%
 # Images in a file
 # ----------------
-# Forty copies of a picture with noise of growing strength, written one after the other, so that never more than one
-# is in memory.
+# Forty copies of a picture with noise of growing strength, written one after the
+# other, so that never more than one is in memory.
 
 import tempfile
 from pathlib import Path
@@ -41,12 +42,13 @@ def write_images(side, count=40):
 # %%
 # Fit, and watch the memory
 # -------------------------
-# ``store_weights=False`` leaves out what only research needs. Pages of the file that the system keeps in memory are not
-# counted: it takes them away when others need the space.
+# ``store_weights=False`` leaves out what only research needs. Pages of the file that
+# the system keeps in memory are not counted: it takes them away when others need the
+# space.
 
 
 class Watch:
-    """The most memory that this process has needed of its own since the beginning, in MB."""
+    """The most memory of its own that this process has needed, in MB."""
 
     def __enter__(self):
         self.start, self.most, self.done = self.now(), 0.0, Event()
@@ -68,7 +70,9 @@ class Watch:
 
 
 settings = {"n_components": 2, "constraint": "affine", "store_weights": False}
-llise.LLISE(**settings).fit(write_images(64))  # compiles the kernels where that was not done before
+llise.LLISE(**settings).fit(
+    write_images(64)
+)  # compiles the kernels where that was not done before
 
 sides = (256, 512, 768, 1024)
 sizes = {"input": [], "result": [], "needed besides": []}
@@ -77,13 +81,18 @@ for side in sides:
     with Watch() as watch:
         learner = llise.LLISE(**settings, n_jobs=2).fit(images)
     result = learner.embedding_.nbytes / 1e6
-    for values, value in zip(sizes.values(), (images.nbytes / 1e6, result, max(watch.most - result, 0))):
+    for values, value in zip(
+        sizes.values(), (images.nbytes / 1e6, result, max(watch.most - result, 0))
+    ):
         values.append(value)
-    print(f"{side} x {side}:", ", ".join(f"{name} {values[-1]:.0f} MB" for name, values in sizes.items()))
+    print(
+        f"{side} x {side}:",
+        ", ".join(f"{name} {values[-1]:.0f} MB" for name, values in sizes.items()),
+    )
 
 # %%
-# The result is smaller than the input. What is needed besides is used again and again, chunk after chunk, so that the
-# process hardly grows.
+# The result is smaller than the input. What is needed besides is used again and again,
+# chunk after chunk, so that the process hardly grows.
 
 figure, panel = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 for (name, values), style in zip(sizes.items(), ("o-", "s-", "^--")):
@@ -93,10 +102,13 @@ panel.legend()
 plt.show()
 
 # %%
-# The coordinates can be looked at block by block: how far the noisiest image is from the first one, in every place.
+# The coordinates can be looked at block by block: how far the noisiest image is from
+# the first one, in every place.
 
 rows, cols = learner.block_grid_
-distance = np.linalg.norm(learner.embedding_[:, -1] - learner.embedding_[:, 0], axis=1).reshape(rows, cols)
+distance = np.linalg.norm(
+    learner.embedding_[:, -1] - learner.embedding_[:, 0], axis=1
+).reshape(rows, cols)
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
 axes[0].imshow(images[-1], cmap="gray")
 axes[0].set_title("noisiest image")
@@ -107,9 +119,9 @@ for panel in axes:
 plt.show()
 
 # %%
-# New images are placed from a memory map in the same way, and ``llise fit`` and ``llise diagnose`` use the same
-# chunks. A reference of 3840 x 2160 with its 121 training images, 1 GB, needs 0.3 GB besides input and result
-# (:doc:`/benchmarks`).
+# New images are placed from a memory map in the same way, and ``llise fit`` and
+# ``llise diagnose`` use the same chunks. A reference of 3840 x 2160 with its 121
+# training images, 1 GB, needs 0.3 GB besides input and result (:doc:`/benchmarks`).
 
 del images
 folder.cleanup()

@@ -8,8 +8,8 @@ Four copies of a photograph went through four programs. What did each of them do
 # %%
 # The reference and its copies
 # ----------------------------
-# Copies are usually read from files with :func:`llise.read_image`. Here they are made from a photograph that comes with
-# scikit-image, by other libraries than llise itself.
+# Copies are usually read from files with :func:`llise.read_image`. Here they are made
+# from a photograph that comes with scikit-image, by other libraries than llise itself.
 
 import io
 
@@ -37,7 +37,8 @@ copies = {
 # %%
 # One call
 # --------
-# Nothing is learned of the reference: the answer comes at once. A diagnosis prints as one line.
+# Nothing is learned of the reference: the answer comes at once. A diagnosis prints as
+# one line.
 
 diagnoses = llise.diagnose(reference, copies.values())
 for name, diagnosis in zip(copies, diagnoses):
@@ -46,9 +47,10 @@ for name, diagnosis in zip(copies, diagnoses):
 # %%
 # What it tells
 # -------------
-# Each fault has its kinds and its settings with a 90 % interval. The settings are those that were used above: quality
-# 15, a standard deviation of 12, a sigma of 2; and a gain of 219/255 = 0.859, which is what happens when full range
-# is written as video levels.
+# Each fault has its kinds and its settings with a 90 % interval. The settings are
+# those that were used above: quality 15, a standard deviation of 12, a sigma of 2; and
+# a gain of 219/255 = 0.859, which is what happens when full range is written as video
+# levels.
 
 figure, axes = plt.subplots(2, 2, figsize=(8, 8.6), layout="constrained")
 for panel, name, diagnosis in zip(axes.flat, copies, diagnoses):

@@ -2,15 +2,17 @@
 Where is the fault?
 ===================
 
-A copy can have several faults in several places, and one on top of another. This example makes the two copies that the
-README shows, and draws what a diagnosis says of each block.
+A copy can have several faults in several places, and one on top of another. This
+example makes the two copies that the README shows, and draws what a diagnosis says of
+each block.
 """
 
 # %%
 # Two copies with faults in regions
 # ---------------------------------
-# The first is a JPEG of quality 12 everywhere, with a blur of 2.1 pixels over it at the lower left. The second has
-# noise with a standard deviation of 14 at the upper right, and is 22 grey levels lighter at the lower left.
+# The first is a JPEG of quality 12 everywhere, with a blur of 2.1 pixels over it at
+# the lower left. The second has noise with a standard deviation of 14 at the upper
+# right, and is 22 grey levels lighter at the lower left.
 
 import io
 
@@ -41,21 +43,23 @@ two_regions[lower] = np.clip(original[lower].astype(int) + 22, 0, 255)
 # %%
 # The faults
 # ----------
-# The worst one comes first. ``box`` is top, left, bottom and right in pixels; ``region`` has the blocks of 8 x 8
-# pixels over which the fault extends, whatever its shape.
+# The worst one comes first. ``box`` is top, left, bottom and right in pixels;
+# ``region`` has the blocks of 8 x 8 pixels over which the fault extends, whatever its
+# shape.
 
 copies = {"JPEG and blur": jpeg_and_blur, "two regions": two_regions}
 diagnoses = llise.diagnose(original, copies.values())
 for name, diagnosis in zip(copies, diagnoses):
     print(name)
     for fault in diagnosis.faults:
-        kinds = " + ".join(fault.kinds)
-        print(f"  {kinds}: box {fault.box}, {fault.area:.0%} of the picture, sure {fault.confidence:.0%}")
+        kinds, share = " + ".join(fault.kinds), f"{fault.area:.0%} of the picture"
+        print(f"  {kinds}: box {fault.box}, {share}, sure {fault.confidence:.0%}")
 
 # %%
 # A map of the blocks
 # -------------------
-# Colours are the kinds, and what equals the original stays clear. The dashed frames are where the faults really are.
+# Colours are the kinds, and what equals the original stays clear. The dashed frames
+# are where the faults really are.
 
 places = {"JPEG and blur": [blurred], "two regions": [upper, lower]}
 figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
@@ -65,19 +69,41 @@ for row, (name, diagnosis) in zip(axes, zip(copies, diagnoses)):
     row[0].set_title(name)
     plot.block_map(diagnosis, ax=row[1])
     for down, across in places[name]:
-        corner, size = (across.start, down.start), (across.stop - across.start, down.stop - down.start)
-        row[1].add_patch(Rectangle(corner, *size, fill=False, edgecolor="white", linestyle="--", linewidth=1.5))
+        corner, size = (
+            (across.start, down.start),
+            (across.stop - across.start, down.stop - down.start),
+        )
+        row[1].add_patch(
+            Rectangle(
+                corner,
+                *size,
+                fill=False,
+                edgecolor="white",
+                linestyle="--",
+                linewidth=1.5,
+            )
+        )
 plt.show()
 
 # %%
-# A block that equals the original is never called anything else: outside the frames of the second copy every block is
-# ``original``.
+# A block that equals the original is never called anything else: outside the frames of
+# the second copy every block is ``original``.
 
 inside = np.zeros(original.shape, bool)
 inside[upper] = inside[lower] = True
 rows, cols = diagnoses[1].block_grid
-blocks = np.add.reduceat(np.add.reduceat(inside, np.arange(rows) * 8, axis=0), np.arange(cols) * 8, axis=1) > 0
-print("labels outside:", sorted({llise.LABELS[code] for code in diagnoses[1].block_labels[~blocks]}))
+blocks = (
+    np.add.reduceat(
+        np.add.reduceat(inside, np.arange(rows) * 8, axis=0),
+        np.arange(cols) * 8,
+        axis=1,
+    )
+    > 0
+)
+print(
+    "labels outside:",
+    sorted({llise.LABELS[code] for code in diagnoses[1].block_labels[~blocks]}),
+)
 
 # %%
 # As files and a report, from the command line:

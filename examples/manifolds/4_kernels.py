@@ -2,14 +2,15 @@
 Kernels
 =======
 
-Kernel LLISE replaces the inner products of blocks by a kernel. What changes, and does it help?
+Kernel LLISE replaces the inner products of blocks by a kernel. What changes, and does
+it help?
 """
 
 # %%
 # Four kernels
 # ------------
-# The linear kernel is LLISE itself. The others see blocks as they are, not centred, so they see luminance; they are
-# then normalised and centred among the training images.
+# The linear kernel is LLISE itself. The others see blocks as they are, not centred, so
+# they see luminance; they are then normalised and centred among the training images.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,11 +22,18 @@ from llise import plot
 
 training = llise.datasets.training_set(llise.datasets.reference()[128:256, 128:256])
 
-names = {"linear": "linear (LLISE)", "poly": "polynomial", "rbf": "RBF", "sigmoid": "sigmoid"}
+names = {
+    "linear": "linear (LLISE)",
+    "poly": "polynomial",
+    "rbf": "RBF",
+    "sigmoid": "sigmoid",
+}
 recognizers = {}
 for kernel in names:
     learner = llise.KernelLLISE(kernel=kernel, constraint="affine", n_jobs=-1)
-    recognizers[kernel] = llise.DistortionRecognizer(learner).fit(training.images, training.labels)
+    recognizers[kernel] = llise.DistortionRecognizer(learner).fit(
+        training.images, training.labels
+    )
 
 # %%
 # The maps
@@ -41,8 +49,9 @@ plt.show()
 # %%
 # What is recognised
 # ------------------
-# Each block votes for the kind of its nearest neighbour in the embedding, leave-one-out. O is original, C contrast, G
-# Gaussian noise, L luminance, B blur, I impulse noise and J JPEG. All of them confuse the two noises. The kernels see
+# Each block votes for the kind of its nearest neighbour in the embedding,
+# leave-one-out. O is original, C contrast, G Gaussian noise, L luminance, B blur, I
+# impulse noise and J JPEG. All of them confuse the two noises. The kernels see
 # luminance, which the linear one hardly does, and pay for it with blur and JPEG.
 
 figure, axes = plt.subplots(2, 2, figsize=(8.5, 7.4), layout="constrained")
@@ -61,9 +70,10 @@ plt.show()
 # %%
 # A kernel of your own
 # --------------------
-# A callable gets two sets of blocks, scaled to 0 to 1, and returns all values between them; scikit-learn's kernels
-# can be used as they are. The Laplacian kernel takes absolute differences, so that single wrong pixels count less
-# than in the RBF, whose differences are squared.
+# A callable gets two sets of blocks, scaled to 0 to 1, and returns all values between
+# them; scikit-learn's kernels can be used as they are. The Laplacian kernel takes
+# absolute differences, so that single wrong pixels count less than in the RBF, whose
+# differences are squared.
 
 small = training.images[:, :64, :64]
 for kernel in (laplacian_kernel, "rbf"):
@@ -71,7 +81,6 @@ for kernel in (laplacian_kernel, "rbf"):
     recognizer = llise.DistortionRecognizer(learner).fit(small, training.labels)
     right = recognizer.confusion_.diagonal() / recognizer.confusion_.sum(axis=1)
     shares = dict(zip(recognizer.classes_, right))
-    print(f"{getattr(kernel, '__name__', kernel):16} {recognizer.block_accuracy_:.1%} of the blocks right,")
-    print(
-        f"{'':16} {shares['impulse_noise']:.0%} of the images with impulses, {shares['gaussian_noise']:.0%} with noise"
-    )
+    print(f"{getattr(kernel, '__name__', kernel)}:")
+    print(f"  {recognizer.block_accuracy_:.1%} of all blocks right")
+    print(f"  {shares['impulse_noise']:.0%} of the images with impulses right")

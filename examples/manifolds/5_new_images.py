@@ -2,8 +2,9 @@
 New images, and how good their places are
 =========================================
 
-A manifold is learned once; images that come later are placed in it by the weights of their neighbours. How far is
-that from learning again with them, and can coordinates be turned back into images?
+A manifold is learned once; images that come later are placed in it by the weights of
+their neighbours. How far is that from learning again with them, and can coordinates be
+turned back into images?
 """
 
 # %%
@@ -21,12 +22,18 @@ from llise import plot
 
 reference = llise.datasets.reference()[128:256, 128:256]
 training = llise.datasets.training_set(reference)
-known, new = train_test_split(np.arange(len(training.images)), test_size=31, random_state=0)
-learner = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(training.images[known])
+known, new = train_test_split(
+    np.arange(len(training.images)), test_size=31, random_state=0
+)
+learner = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(
+    training.images[known]
+)
 
 figure, panel = plt.subplots(figsize=(8, 6), layout="constrained")
 plot.image_map(learner.image_map(), training.labels[known], size=18, ax=panel)
-plot.image_map(learner.image_map(training.images[new]), training.labels[new], size=70, ax=panel)
+plot.image_map(
+    learner.image_map(training.images[new]), training.labels[new], size=70, ax=panel
+)
 panel.set_title("large: placed later")
 plot.kind_legend(figure)
 plt.show()
@@ -34,13 +41,18 @@ plt.show()
 # %%
 # Against learning again
 # ----------------------
-# The same map from a fit with all images, turned to fit best. Lines lead from where an image was placed to where a
-# fit with it puts it: not far, and never to another kind. :doc:`/estimators` has this distance measured on the
-# paper's data.
+# The same map from a fit with all images, turned to fit best. Lines lead from where an
+# image was placed to where a fit with it puts it: not far, and never to another kind.
+# :doc:`/estimators` has this distance measured on the paper's data.
 
-everything = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(training.images)
+everything = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(
+    training.images
+)
 placed = np.empty((len(training.images), 2))
-placed[known], placed[new] = learner.image_map(), learner.image_map(training.images[new])
+placed[known], placed[new] = (
+    learner.image_map(),
+    learner.image_map(training.images[new]),
+)
 learned, placed, _ = procrustes(everything.image_map(), placed)
 
 figure, panel = plt.subplots(figsize=(8, 6), layout="constrained")
@@ -54,19 +66,24 @@ plt.show()
 # %%
 # How good is it?
 # ---------------
-# ``score`` is the mean of trustworthiness and continuity: whether neighbours among the new images stay neighbours. The
-# recogniser asks whether their kind can be read off their place.
+# ``score`` is the mean of trustworthiness and continuity: whether neighbours among the
+# new images stay neighbours. The recogniser asks whether their kind can be read off
+# their place.
 
-recognizer = llise.DistortionRecognizer(learner).fit(training.images[known], training.labels[known])
+recognizer = llise.DistortionRecognizer(learner).fit(
+    training.images[known], training.labels[known]
+)
 print(f"score of new images {learner.score(training.images[new]):.3f}")
-print(f"kind of new images right {recognizer.score(training.images[new], training.labels[new]):.0%}")
+right = recognizer.score(training.images[new], training.labels[new])
+print(f"kind of new images right {right:.0%}")
 
 # %%
 # Back to images
 # --------------
-# :meth:`~llise.LLISE.inverse_transform` makes an image of coordinates, from the blocks whose coordinates lie around.
-# It shows what a place in the embedding looks like; it is no compression. Blur, JPEG and contrast come back; the
-# noise of a new image is like no noise of the training, and does not.
+# :meth:`~llise.LLISE.inverse_transform` makes an image of coordinates, from the blocks
+# whose coordinates lie around. It shows what a place in the embedding looks like; it
+# is no compression. Blur, JPEG and contrast come back; the noise of a new image is
+# like no noise of the training, and does not.
 
 kinds = ("blur", "jpeg", "contrast", "gaussian_noise")
 chosen = [next(i for i in new if training.labels[i] == kind) for kind in kinds]

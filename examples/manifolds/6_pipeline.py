@@ -2,15 +2,17 @@
 An estimator in a pipeline, with a grid search
 ==============================================
 
-The learners follow scikit-learn's conventions, so that they can be steps of a pipeline and be searched for their best
-parameters. Here: handwritten digits by LLISE and a nearest-neighbour classifier, against the classifier alone.
+The learners follow scikit-learn's conventions, so that they can be steps of a pipeline
+and be searched for their best parameters. Here: handwritten digits by LLISE and a
+nearest-neighbour classifier, against the classifier alone.
 """
 
 # %%
 # The pipeline
 # ------------
-# Digits are rows of 64 numbers; ``image_shape`` would cut them into blocks, without it a row is one block. Only few
-# digits are labelled: the embedding is learned from the training digits, and the classifier sees its coordinates.
+# Digits are rows of 64 numbers; ``image_shape`` would cut them into blocks, without it
+# a row is one block. Only few digits are labelled: the embedding is learned from the
+# training digits, and the classifier sees its coordinates.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +24,9 @@ from sklearn.pipeline import Pipeline
 from llise import LLISE
 
 X, y = load_digits(return_X_y=True)
-X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=500, stratify=y, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, train_size=500, stratify=y, random_state=0
+)
 
 pipeline = Pipeline([
     ("embed", LLISE(constraint="affine", luminance=0.5, data_range=16)),
@@ -34,7 +38,11 @@ pipeline = Pipeline([
 # ----------
 # Every combination, by three-fold cross-validation.
 
-search = GridSearchCV(pipeline, {"embed__n_neighbors": [5, 10, 20], "embed__n_components": [2, 4, 8, 12]}, cv=3)
+search = GridSearchCV(
+    pipeline,
+    {"embed__n_neighbors": [5, 10, 20], "embed__n_components": [2, 4, 8, 12]},
+    cv=3,
+)
 search.fit(X_train, y_train)
 print("best:", search.best_params_)
 
@@ -42,7 +50,11 @@ scores = search.cv_results_["mean_test_score"].reshape(4, 3).T
 figure, panel = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for row, k in zip(scores, (5, 10, 20)):
     panel.plot((2, 4, 8, 12), row, "o-", label=f"k = {k}")
-panel.set(xlabel="n_components", ylabel="share of digits right, cross-validated", xticks=(2, 4, 8, 12))
+panel.set(
+    xlabel="n_components",
+    ylabel="share of digits right, cross-validated",
+    xticks=(2, 4, 8, 12),
+)
 panel.legend()
 plt.show()
 
@@ -53,7 +65,10 @@ plt.show()
 
 alone = KNeighborsClassifier(3).fit(X_train, y_train)
 components = search.best_params_["embed__n_components"]
-print(f"{components} coordinates by LLISE: {search.score(X_test, y_test):.1%} of {len(y_test)} new digits right")
+right = search.score(X_test, y_test)
+print(
+    f"{components} coordinates by LLISE: {right:.1%} of {len(y_test)} new digits right"
+)
 print(f"64 grey values:            {alone.score(X_test, y_test):.1%}")
 
 # %%
