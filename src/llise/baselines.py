@@ -20,10 +20,10 @@ Array = Any
 class LLE(Learner):
     r"""Locally linear embedding of whole images, the baseline of the paper.
 
-    LLE uses images only through their inner products, so scikit-learn's LLE runs on the exact finite features of the
-    Gram matrix (n values per image instead of h*w).  Coordinates have unit covariance, :math:`Y'Y = nI`, as in the
-    paper.  A new image is reconstructed from its training neighbours; one that is identical to a training image gets
-    that image's coordinates.
+    LLE uses images only through their inner products, so :class:`sklearn.manifold.LocallyLinearEmbedding` runs on the
+    exact finite features of the Gram matrix (n values per image instead of h*w).  Coordinates have unit covariance,
+    :math:`Y'Y = nI`, as in the paper.  A new image is reconstructed from its training neighbours; one that is identical
+    to a training image gets that image's coordinates.
 
     Parameters
     ----------

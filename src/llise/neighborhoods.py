@@ -25,7 +25,7 @@ def trustworthiness(X: Any, embedded: Any, n_neighbors: int | None = None, metri
     n_neighbors : int, optional
         Size of the neighbourhoods, less than n / 2; 5, or the most that n allows, if left out.
     metric : str, default "euclidean"
-        Distance between data, as in scikit-learn.
+        Distance between data, as in :func:`sklearn.manifold.trustworthiness`.
 
     Returns
     -------
