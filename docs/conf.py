@@ -61,6 +61,7 @@ numpydoc_xref_aliases = {
 }
 nitpicky = True
 nitpick_ignore_regex = [("py:(data|attr)", ".*")]  # constants and fields have no entries of their own
+highlight_language = "text"  # of blocks that name no language
 html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"

@@ -12,6 +12,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.errors import ExtensionError
 
 TAG = re.compile(r"\\tag\{(\w+)\}")
+BRACKET = re.compile("<mo>([‖⟨⟩])</mo>")
 BIG = re.compile(r"\\([bB]ig)(?![a-z])")
 
 
@@ -21,7 +22,7 @@ def as_mathml(latex, block):
     latex = latex.replace(r"\texttt", r"\mathtt").replace(r"\textstyle", "")
     latex = BIG.sub(lambda match: rf"\{match[1]}{'lr'[next(sides) % 2]}", latex)
     try:
-        return tex2mathml(latex, as_block=block).replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>')
+        return BRACKET.sub(r'<mo stretchy="false">\1</mo>', tex2mathml(latex, as_block=block))
     except MathError as error:
         raise ExtensionError(f"cannot translate the formula {latex!r}: {error}") from error
 
