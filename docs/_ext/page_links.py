@@ -15,6 +15,9 @@ from docutils import nodes
 PAGES = {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
 """Files at the root of the repository, and the documents that show them on the site."""
 
+FOLDERS = {"examples": "gallery/index.rst", "src/llise": "generated/modules/index.rst"}
+"""Folders of the repository, and the pages that show them."""
+
 NAMED_BY_FILE = re.compile(r"\[(docs/)?[\w-]+\.md\]\(")
 """Links whose text is the name of a file; on the site it is the title of the page."""
 
@@ -43,6 +46,8 @@ def move_links(app, docname, source):
             text = original.read_text(encoding="utf-8").replace("](docs/", "](")
     for path, page in PAGES.items():
         text = text.replace(f"](../{path}", f"](/{page}.md").replace(f"]({path}", f"]({page}.md")
+    for folder, page in FOLDERS.items():
+        text = re.sub(rf"\]\((\.\./)+{folder}\)", f"](/{page})", text)
     source[0] = NAMED_BY_FILE.sub("[](", text)
 
 
