@@ -16,7 +16,7 @@ MOST_THREADS = 1024  # of a thread block
 
 @or_array_step(array_neighbors.nearest)
 def nearest(products: Array, norms: Array, k: int, identical: np.ndarray, exclude_self: bool) -> Array:
-    """The k training images nearest to each image: smallest |x_r|^2 - 2 <x, x_r>, ties by index (eq. 12)."""
+    """The k training images nearest to each image: smallest ``|x_r|^2 - 2 <x, x_r>``, ties by index (eq. 12)."""
     xp = namespace(products)
     b, m, n = products.shape
     out = xp.empty((b, m, k), dtype=xp.int64, device=products.device)
