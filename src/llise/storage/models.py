@@ -12,23 +12,21 @@ import hashlib
 import json
 import os
 import platform
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, Protocol
 
 import numpy as np
 
+from llise.storage.array_files import FileForm, digest_of, read_arrays
 from llise.storage.files import atomic_write, printable
 from llise.storage.registry import SAVABLE, savable_class
 
 FORMAT = "llise-model"
 FORMAT_VERSION = 1
-MAX_HEADER = 4_000_000
 LIBRARIES = ("llise", "numpy", "scipy", "scikit-learn", "scikit-image", "numba")
 
 
@@ -38,6 +36,9 @@ version = cache(metadata.version)
 
 class ModelError(ValueError):
     """A model cannot be saved or loaded; the message names the file and says what to do."""
+
+
+FORM = FileForm("llise", "a model of llise", "llise fit", "fit it again", ModelError)
 
 
 class Savable(Protocol):
@@ -155,7 +156,7 @@ def save(model: Savable, path: str | os.PathLike[str]) -> None:
         content = json.loads(json.dumps(content, default=_plain_scalar))
     except (TypeError, ValueError) as error:
         raise ModelError(f"{path}: {error}; use settings that are numbers, names or None") from None
-    content["digest"] = _digest(content, arrays)
+    content["digest"] = digest_of(content, arrays)
     data = to_bytes(arrays, metadata={"llise": json.dumps(content)})
     with atomic_write(path) as file:
         file.write(data)
@@ -275,33 +276,11 @@ def _plain_scalar(value: Any) -> Any:
     raise TypeError(f"a setting is a {type(value).__name__}, which cannot be saved")
 
 
-def _digest(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
-    """SHA-256 of the header's content and of all arrays in order of their names."""
-    digest = hashlib.sha256(json.dumps({**content, "digest": None}, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(repr((name, array.dtype.str, array.shape)).encode())
-        digest.update(array.data if array.size else b"")
-    return digest.hexdigest()
-
-
 def _read(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
     """Header and arrays of a file whose structure, header and digest are right."""
-    from safetensors import SafetensorError, safe_open
-
-    _check_start(path)
-    try:
-        with safe_open(path, "numpy") as file:
-            content = _content(path, file.metadata())
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except ModelError:
-        raise
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
-        reason = printable(shorten(str(error), 200))
-        raise ModelError(
-            f"{path}: truncated or damaged (header and arrays disagree: {reason}); copy it or fit it again"
-        ) from None
-    if _digest(content, arrays) != content["digest"]:
+    content, arrays = read_arrays(path, FORM)
+    _check_content(path, content)
+    if digest_of(content, arrays) != content["digest"]:
         raise ModelError(f"{path}: changed or damaged since it was saved; fit the model again")
     if content["reference_sha256"] != _reference_hash(arrays):
         raise ModelError(f"{path}: its header names another reference than it holds; fit the model again")
@@ -317,47 +296,10 @@ def _read(path: Path) -> tuple[Header, dict[str, np.ndarray]]:
     return header, arrays
 
 
-def _check_start(path: Path) -> None:
-    """Refuse what is not a safetensors file at all, and one that ends within its header.
-
-    safetensors refuses these too, but does not tell them apart from other damage.  A file starts with the length of
-    its header in 8 bytes; the header is a JSON object.
-    """
-    try:
-        if not path.is_file():
-            reason = "is a folder" if path.is_dir() else "not an ordinary file" if path.exists() else "no such file"
-            raise ModelError(f"{path}: {reason}; name a file made by llise fit")
-        with path.open("rb") as file:
-            start, size = file.read(9), os.fstat(file.fileno()).st_size
-    except ModelError:
-        raise
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read ({error}); check name and permissions") from None
-    length = struct.unpack("<Q", start[:8])[0] if len(start) >= 8 else 0
-    if not 0 < length <= MAX_HEADER or start[8:] not in (b"", b"{"):
-        raise _not_a_model(path)
-    if 8 + length > size:
-        raise ModelError(f"{path}: truncated within its header; copy it or fit it again")
-
-
-def _not_a_model(path: Path) -> ModelError:
-    return ModelError(f"{path}: not a model of llise; make one with llise fit")
-
-
-def _content(path: Path, metadata: dict[str, str] | None) -> dict[str, Any]:
-    """Our part of the header, checked."""
-    try:
-        content = json.loads((metadata or {})["llise"])
-    except (ValueError, KeyError, RecursionError):
-        raise _not_a_model(path) from None
-    _check_content(path, content)
-    return content
-
-
 def _check_content(path: Path, content: Any) -> None:
     """Refuse the file of another program, a newer format, an unknown class, or missing entries."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise _not_a_model(path)
+        raise FORM.none_of_ours(path)
     number = content.get("format_version")
     if isinstance(number, int) and number > FORMAT_VERSION:
         raise ModelError(
