@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from llise.kinds.sources import sources
+
 
 @dataclass(frozen=True)
 class Limit:
@@ -54,6 +56,31 @@ class Limit:
             True if it does.
         """
         return value >= limit if self.at_least else value <= limit
+
+
+def limit_of(kind: str) -> Limit | None:
+    """Return the limit of a kind.
+
+    Parameters
+    ----------
+    kind : str
+        A built-in kind, or one of one's own.
+
+    Returns
+    -------
+    Limit or None
+        A kind of one's own has one, its strength, if a function makes it; None for kinds that have no limit.
+
+    Examples
+    --------
+    >>> from llise.kinds.limits import limit_of
+    >>> limit_of("jpeg").highest, limit_of("fog")
+    (100.0, None)
+    """
+    if kind in LIMITS:
+        return LIMITS[kind]
+    strongest = next((getattr(source, "strongest", None) for source in sources() if source.name == kind), None)
+    return None if strongest is None else Limit("strength {} at most", lambda at: at["strength"], highest=strongest)
 
 
 LIMITS = {

@@ -1,0 +1,126 @@
+"""The kinds of one's own that are registered, by name; nothing is loaded to ask for them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+MOST = 50
+"""Most kinds of one's own at a time."""
+
+
+class KindError(ValueError):
+    """A kind of one's own cannot be used; the message names it and says what to do."""
+
+
+class Source(Protocol):
+    """What a kind is learned from: a function, examples, or what was learned from them before."""
+
+    @property
+    def name(self) -> str:
+        """Name of the kind."""
+
+    @property
+    def title(self) -> str:
+        """How sentences call it."""
+
+
+_SOURCES: dict[str, Source] = {}
+
+
+def add(source: Source) -> None:
+    """Add a kind; its name must have been checked.
+
+    Parameters
+    ----------
+    source : Source
+        What the kind is learned from.
+
+    Raises
+    ------
+    KindError
+        There are too many.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from llise.kinds.sources import add, names, remove
+    >>> add(SimpleNamespace(name="fog", title="fog"))
+    >>> names()
+    ('fog',)
+    >>> remove("fog")
+    """
+    if len(_SOURCES) >= MOST:
+        raise KindError(f"kind {source.name!r} would be one of more than {MOST} of one's own; unregister some")
+    _SOURCES[source.name] = source
+
+
+def remove(name: str) -> None:
+    """Remove a kind, if it is there.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Examples
+    --------
+    >>> from llise.kinds.sources import remove
+    >>> remove("fog")
+    """
+    _SOURCES.pop(name, None)
+
+
+def sources() -> tuple[Source, ...]:
+    """Return what each kind of one's own is learned from, in the order of registration.
+
+    Returns
+    -------
+    tuple of Source
+        One for each kind.
+
+    Examples
+    --------
+    >>> from llise.kinds.sources import sources
+    >>> sources()
+    ()
+    """
+    return tuple(_SOURCES.values())
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the kinds of one's own, in the order of registration.
+
+    Returns
+    -------
+    tuple of str
+        The names.
+
+    Examples
+    --------
+    >>> from llise.kinds.sources import names
+    >>> names()
+    ()
+    """
+    return tuple(_SOURCES)
+
+
+def title_of(name: str) -> str:
+    """Return how sentences call a kind of one's own.
+
+    Parameters
+    ----------
+    name : str
+        Its name; it need not be registered any more.
+
+    Returns
+    -------
+    str
+        The title, or the name with spaces instead of underscores.
+
+    Examples
+    --------
+    >>> from llise.kinds.sources import title_of
+    >>> title_of("scan_lines")
+    'scan lines'
+    """
+    return _SOURCES[name].title if name in _SOURCES else name.replace("_", " ")
