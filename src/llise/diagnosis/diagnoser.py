@@ -25,10 +25,12 @@ from llise.diagnosis.parts import Judge as AreaJudge
 from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import connected_areas
-from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, block_labels
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
-from llise.diagnosis.verification import evidence, explains_as_well, likely_sets, simplest, weighed
+from llise.diagnosis.taught import taught_kinds
+from llise.diagnosis.verification import evidence, likely_sets, simplest, told_apart, weighed
 from llise.images import as_uint8, check_reference, check_same_size
+from llise.kinds.sources import sources
 
 if TYPE_CHECKING:
     from llise.diagnosis.manifold import ReferenceManifold
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
 class Diagnoser:
     """Judges copies of one reference.
 
-    Nothing is learned for a verdict: the judge comes with the package.  :meth:`fit` learns the manifold of the
+    Nothing is learned for a verdict: the judge comes with the package.  Kinds of one's own that are registered when the
+    diagnoser is made (:func:`llise.kinds.register`) are learned then.  :meth:`fit` learns the manifold of the
     reference, which adds the nearest training images of each block and the map of whole images.
 
     Parameters
@@ -60,6 +63,8 @@ class Diagnoser:
     ----------
     manifold : ReferenceManifold or None
         The manifold, where it was learned.
+    own_kinds, labels : tuple of str
+        Kinds of one's own that it names; labels of blocks, which end with them.
 
     Examples
     --------
@@ -96,6 +101,10 @@ class Diagnoser:
         self._greys = greys(self.reference)
         self._texture = by_block(self.reference).std(axis=-1, dtype=np.float32)
         self._errors = EstimateErrors.from_arrays(self.judge.errors) if self.judge.errors else None
+        self._taught = taught_kinds(self.judge, sources())
+        self.own_kinds = self._taught.names if self._taught else ()
+        self.labels = (*BLOCK_LABELS, *self.own_kinds)
+        self._sets = (*SETS, *((kind,) for kind in self.own_kinds))
 
     def __repr__(self) -> str:
         rows, cols = self.reference.shape
@@ -171,18 +180,23 @@ class Diagnoser:
         image = as_uint8(image)
         check_same_size(self.reference, image)
         measures = measure_copy(self.reference, image)
-        aligned = judge_aligned(self.reference, image, self._judge_moved) if self.align else None
+        # A kind of one's own may look like a small shift; so it is looked for before a copy is aligned.
+        as_it_lies = self._faults(image, measures) if self.own_kinds and measures.changed.any() else []
+        is_own = sum(fault.area for fault in as_it_lies if fault.kinds[0] in self.own_kinds) > 0.5
+        aligned = judge_aligned(self.reference, image, self._judge_moved) if self.align and not is_own else None
         if aligned:
             faults, is_copy = aligned.faults, True
         else:
-            faults, is_copy = self._faults(image, measures) if measures.changed.any() else [], measures.is_copy
+            faults = as_it_lies or (self._faults(image, measures) if measures.changed.any() else [])
+            is_copy = measures.is_copy
         nearest, position = self.manifold.place(image) if self.manifold else (None, None)
         return Diagnosis(
             faults=faults,
             mse=measures.mse,
             psnr=measures.psnr,
             ssim=measures.ssim,
-            block_labels=_block_labels(faults, measures.differs),
+            block_labels=block_labels(faults, measures.differs, self.labels),
+            labels=self.labels,
             block_severity=measures.block_mse,
             image=image,
             ssim_map=measures.ssim_map,
@@ -209,14 +223,14 @@ class Diagnoser:
 
     def _findings(self, image: np.ndarray, measures: Measures, estimates: CopyEstimates) -> list[Finding]:
         def judge(regions: np.ndarray, context: np.ndarray) -> np.ndarray:
-            return self.judge(regions, context, self._greys)
+            return self.judge(regions, context, self._greys, self._taught)
 
         parts = [
-            self._named(Part(number, mask, self._verified(mask, probabilities, estimates)), estimates)
+            self._named(self._verified(Part(number, mask, probabilities, sets=self._sets), estimates), estimates)
             for number, area in enumerate(connected_areas(measures.changed))
             for mask, probabilities in self._divided(image, area, judge)
         ]
-        parts = without_gaps(self._told_apart(parts, estimates), measures.changed)
+        parts = without_gaps(told_apart(parts, estimates), measures.changed)
         findings = assemble(parts, measures.block_mse)
         for finding in findings:
             extend(finding, self._texture, findings)
@@ -226,50 +240,43 @@ class Diagnoser:
         """Parts of an area with the probabilities of their kinds; what stands out from the area is judged by itself."""
         strange = outliers(self.reference, image, area)
         if strange.any():
-            added = split(self._blocks, image, strange, judge)
-            if all({CONTENT, UNKNOWN} & set(SETS[int(probabilities.argmax())]) for _, probabilities in added):
-                return [*split(self._blocks, image, area & ~strange, judge), *added]
-        return split(self._blocks, image, area, judge)
+            added = split(self._blocks, image, strange, judge, self._sets)
+            if all({CONTENT, UNKNOWN} & set(self._sets[int(probabilities.argmax())]) for _, probabilities in added):
+                return [*split(self._blocks, image, area & ~strange, judge, self._sets), *added]
+        return split(self._blocks, image, area, judge, self._sets)
 
-    @staticmethod
-    def _told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
-        """Parts, without those that the kinds of the largest part of their area explain as well."""
-        kept = []
-        for part in parts:
-            largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
-            if part.kinds != largest.kinds and explains_as_well(largest.kinds, part.kinds, part.mask, estimates):
-                part = replace(largest, area=part.area, mask=part.mask)
-            kept.append(part)
-        return kept
-
-    def _verified(self, mask: np.ndarray, probabilities: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-        """Probabilities of a part after the copy was made again with each likely set of kinds."""
-        codes = likely_sets(probabilities, int(mask.sum()))
-        if not codes:
-            return probabilities
-        table = evidence(estimates, mask, probabilities, codes, self._greys)
-        return simplest(weighed(probabilities, codes, table, self.judge.verification), mask, estimates)
+    def _verified(self, part: Part, estimates: CopyEstimates) -> Part:
+        """A doubtful part after the copy was made again with each likely set of kinds."""
+        codes = likely_sets(part.probabilities, int(part.mask.sum()))
+        if not codes or part.is_taught:
+            return part
+        table = evidence(estimates, part.mask, part.probabilities, codes, self._greys)
+        probabilities = weighed(part.probabilities, codes, table, self.judge.verification)
+        if probabilities.argmax() < len(SETS):
+            probabilities = simplest(probabilities, part.mask, estimates)
+        return replace(part, probabilities=probabilities)
 
     def _named(self, part: Part, estimates: CopyEstimates) -> Part:
         """The part as unknown where the named kinds do not account for it, otherwise without that possibility."""
         novelty = self.judge.novelty
-        nearest = SETS[named(part.probabilities)]
-        if novelty is None:
+        if novelty is None or part.is_taught:
             return part
+        nearest = SETS[named(part.probabilities)]
         blocks = int(part.mask.sum())
         error = region_error(self.reference, estimates.copy, part.mask)
         score = novelty.score(clues_of(part.probabilities, estimates.of(part.mask, nearest), error))
         p_value, strange = novelty.p_value(score, blocks, error), float(expit(score))
-        known = part.probabilities * (np.arange(len(SETS)) != UNKNOWN_CODE)
+        is_unknown = np.arange(len(self._sets)) == UNKNOWN_CODE
+        known = part.probabilities * ~is_unknown
         known /= known.sum()
         # What is not in the reference may look like anything, so that nothing is too strange for it in a small place.
         added = CONTENT in nearest and part.mask.mean() < LARGEST_CONTENT
         if p_value < self.false_alarms and not added:
             strange = max(strange, LEAST_STRANGE)
-            probabilities = (1 - strange) * known + strange * np.eye(1, len(SETS), UNKNOWN_CODE)[0]
-            return Part(part.area, part.mask, probabilities, p_value, nearest)
+            probabilities = (1 - strange) * known + strange * is_unknown
+            return replace(part, probabilities=probabilities, p_value=p_value, nearest_kinds=nearest)
         usual = min(1.0, p_value / UNUSUAL) * (1 - strange)
-        return Part(part.area, part.mask, known * usual, p_value)
+        return replace(part, probabilities=known * usual, p_value=p_value)
 
     def _fault(self, finding: Finding, findings: list[Finding], estimates: CopyEstimates) -> Fault:
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))
@@ -359,18 +366,6 @@ LEAST_STRANGE = 0.51
 
 STATE = 2
 """Version of a saved diagnoser; 0.1.0 had none."""
-
-
-def _block_labels(faults: list[Fault], differs: np.ndarray) -> np.ndarray:
-    """Code of each block: the strongest kind of the strongest fault there; equal blocks are the original."""
-    labels = np.zeros(differs.shape, np.int8)
-    strongest = np.zeros(differs.shape)
-    for fault in faults:
-        kind = max(fault.severity, key=lambda kind: fault.severity[kind])
-        here = fault.region & differs & (fault.severity[kind] > strongest)
-        labels[here] = BLOCK_LABELS.index(kind)
-        strongest[here] = fault.severity[kind]
-    return labels
 
 
 def diagnose(reference: np.ndarray, images: Iterable[np.ndarray], **options: Any) -> list[Diagnosis]:

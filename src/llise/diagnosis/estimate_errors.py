@@ -72,6 +72,9 @@ SCALES = {
 
 UNKNOWN_SCALE = Scale(True, 0.01, -np.inf, np.inf, 0.5, 0.05)
 
+STRENGTH_SCALE = Scale(True, 0.0, 0.0, np.inf, 0.05, 0.01)
+"""Scale of the strength of a function, at which it makes the measured error."""
+
 
 def error_of(kind: str, name: str, truth: float, estimate: float) -> float:
     """Return the error of an estimate in the unit of its scale.
@@ -277,7 +280,7 @@ class EstimateErrors:
     def _interval(
         self, kind: str, name: str, value: float, partner: str | None, blocks: int, place: tuple[int, int]
     ) -> Interval:
-        scale = SCALES.get((kind, name), UNKNOWN_SCALE)
+        scale = SCALES.get((kind, name), STRENGTH_SCALE if name == "strength" else UNKNOWN_SCALE)
         table = self.bounds.get(cell_name(kind, name, partner))
         if table is None:
             half = scale.rough * (1 if partner is None else 3) * np.sqrt(1 + 64 / blocks)

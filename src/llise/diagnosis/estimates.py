@@ -9,10 +9,12 @@ import numpy as np
 from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.chains import HIDING, Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
-from llise.diagnosis.region_pixels import TILE, RegionPixels, region_pixels
+from llise.diagnosis.region_pixels import TILE, RegionPixels, region_pixels, whole_pixels
 from llise.diagnosis.result import Interval
 from llise.diagnosis.simulated import likeness
+from llise.kinds import registry
 from llise.kinds.fitting import ROUNDING
+from llise.kinds.own import OwnKind
 
 TILES = (20, 4, 1)
 """Most tiles to measure on if none, one or both of the kinds take applying a filter or a coder many times."""
@@ -87,7 +89,13 @@ def estimate_fault(
     if not region.any():
         raise ValueError("the region has no block; expected at least one that is True")
     measured = region_error(reference, copy, region)
-    pixels = region_pixels(reference, copy, region, *_tiles(kinds))
+    if kinds[0] not in registry.names():  # a kind that was learned from examples has no settings
+        return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)
+    pixels = (
+        whole_pixels(reference, copy, region)
+        if isinstance(registry.get(kinds[0]), OwnKind)
+        else region_pixels(reference, copy, region, *_tiles(kinds))
+    )
     chain = fit_chain(pixels, kinds, float(reference.mean()))
     if chain is None:
         return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)

@@ -19,6 +19,9 @@ MAY_LIE_BELOW = 0.08
 MOSTLY_UNKNOWN = 0.5
 """Share of an area from which all of it is unknown."""
 
+MAY_BE_TAUGHT = 0.05
+"""Probability of the taught kind of an area's largest part from which another part of the area is taken to have it."""
+
 TINY, DOUBTFUL = 0.01, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
 
@@ -51,6 +54,8 @@ class Part:
         Share of parts with named kinds that are at least as strange.
     nearest_kinds : tuple of str
         The named kinds that an unknown part is most like.
+    sets : tuple of tuple of str
+        The sets of kinds to which the probabilities belong.
 
     Examples
     --------
@@ -65,16 +70,37 @@ class Part:
     probabilities: np.ndarray
     p_value: float = 1.0
     nearest_kinds: tuple[str, ...] = ()
+    sets: tuple[tuple[str, ...], ...] = SETS
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The most probable set of kinds."""
-        return SETS[int(self.probabilities.argmax())]
+        return self.sets[int(self.probabilities.argmax())]
 
     @property
     def confidence(self) -> float:
         """Its probability."""
         return float(self.probabilities.max())
+
+    @property
+    def is_taught(self) -> bool:
+        """Whether the most probable kind is one of one's own."""
+        return int(self.probabilities.argmax()) >= len(SETS)
+
+    def probability_of(self, kinds: tuple[str, ...]) -> float:
+        """Return the probability of a set of kinds.
+
+        Parameters
+        ----------
+        kinds : tuple of str
+            One of the sets.
+
+        Returns
+        -------
+        float
+            What the judge says.
+        """
+        return float(self.probabilities[self.sets.index(kinds)])
 
 
 @dataclass(eq=False)
@@ -215,13 +241,9 @@ def _without_strays(parts: list[Part]) -> list[Part]:
         if not is_stray(part):
             continue
         least = 0.02 if part.confidence >= DOUBTFUL else 0.0
-        hosts = [
-            host
-            for host in large
-            if part.probabilities[code_of(*host.kinds)] > least or set(host.kinds) < set(part.kinds)
-        ]
+        hosts = [host for host in large if part.probability_of(host.kinds) > least or set(host.kinds) < set(part.kinds)]
         if hosts:
-            host = max(hosts, key=lambda host: part.probabilities[code_of(*host.kinds)])
+            host = max(hosts, key=lambda host: part.probability_of(host.kinds))
             kept.append(replace(host, area=part.area, mask=part.mask))
         else:
             kept.append(part)
@@ -234,7 +256,7 @@ def _under(part: Part, largest: Part) -> Part:
         return part
     if part.kinds == largest.kinds:
         return part
-    below = sum(float(p) for p, kinds in zip(part.probabilities, SETS) if largest.kinds[0] in kinds)
+    below = sum(float(p) for p, kinds in zip(part.probabilities, part.sets) if largest.kinds[0] in kinds)
     if below < MAY_LIE_BELOW:
         return part
     probabilities = np.zeros_like(part.probabilities)

@@ -13,14 +13,15 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from llise.diagnosis import network
+from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.features import feature_names, features
 from llise.diagnosis.novelty import Novelty
-from llise.diagnosis.sets import SETS
+from llise.diagnosis.sets import SETS, UNKNOWN_CODE
 from llise.storage.files import atomic_write
 
 VERSION = 3
@@ -32,6 +33,28 @@ TRAIN_AGAIN = "train it again with python -m llise.diagnosis.train"
 BACKGROUND_SCALE = 20
 FURTHEST = 6.0
 """Standardised features are cut at so many deviations."""
+
+
+class Taught(Protocol):
+    """Kinds that are told by the standardised features of regions, besides those of the judge."""
+
+    def probabilities(self, values: np.ndarray, blocks: np.ndarray, unknown: np.ndarray) -> np.ndarray:
+        """Return the probability of each kind.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n, n_features)
+            Standardised features of regions.
+        blocks : ndarray, shape (n,)
+            Sizes of the regions.
+        unknown : ndarray, shape (n,)
+            Probabilities of faults without a name, as the judge says.
+
+        Returns
+        -------
+        ndarray, shape (n, n_kinds)
+            Their sum is at most one.
+        """
 
 
 class JudgeError(ValueError):
@@ -83,7 +106,9 @@ class Judge:
         size = f"{len(self.networks)} networks, {len(SETS)} sets of kinds"
         return f"<Judge of {size}, fingerprint {self.fingerprint()[:12]}>"
 
-    def __call__(self, sums: np.ndarray, context: np.ndarray, greys: tuple[float, float, float]) -> np.ndarray:
+    def __call__(
+        self, sums: np.ndarray, context: np.ndarray, greys: tuple[float, float, float], taught: Taught | None = None
+    ) -> np.ndarray:
         """Return the probabilities of all sets of kinds.
 
         Parameters
@@ -94,11 +119,13 @@ class Judge:
             The same over the whole faulty area in which the regions lie.
         greys : tuple of float
             Mean, deviation and median of the reference.
+        taught : Taught, optional
+            Kinds that the judge was not trained for.
 
         Returns
         -------
         ndarray of float32, shape (n, n_sets)
-            Probabilities, in the order of :data:`llise.diagnosis.sets.SETS`.
+            Probabilities, in the order of :data:`llise.diagnosis.sets.SETS`; then those of the taught kinds.
 
         Examples
         --------
@@ -116,7 +143,11 @@ class Judge:
         around = standardised(values[-1], self.mean[n:], self.scale[n:])
         # All regions lie in the same area, so that its features only add to the offset of the first layer.
         networks = [[first[:n], offset + around @ first[n:], *others] for first, offset, *others in self.networks]
-        return self._mean_answer(networks, own)
+        answers = self._mean_answer(networks, own)
+        if taught is None:
+            return answers
+        others = taught.probabilities(own, sums[:, 0] / BLOCK**2, answers[:, UNKNOWN_CODE])
+        return np.concatenate([answers * (1 - others.sum(axis=1, keepdims=True)), others], axis=1)
 
     def probabilities(self, inputs: np.ndarray) -> np.ndarray:
         """Return the probabilities of all sets of kinds.

@@ -18,8 +18,7 @@ from llise.diagnosis.chains import GREY
 from llise.diagnosis.features import curve_misfit
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import ALL_AROUND
-from llise.diagnosis.sets import SETS, UNKNOWN
-from llise.labels import NAMED_KINDS
+from llise.diagnosis.sets import SETS
 
 Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Probabilities (n, n_sets) of regions from their sums (n, n_sums) and those of the area around them (n_sums,)."""
@@ -36,10 +35,6 @@ CURVES_DIFFER = 120.0
 SURE_OF_KIND = 0.75
 """Probability with which a part must have, or lack, a kind to be told apart from the rest of its area."""
 
-NAMES = (*NAMED_KINDS, UNKNOWN)
-MEMBERS = np.array([[kind in kinds for kind in NAMES] for kinds in SETS], np.float32)
-"""Which set has which kind."""
-
 MOST_TILES = 1600
 """Most tiles of one size that are judged in an area; larger areas are sampled more coarsely."""
 
@@ -54,7 +49,11 @@ LEAST_SHIFT = 2.0
 
 
 def split(
-    reference: np.ndarray | ReferenceBlocks, copy: np.ndarray, area: np.ndarray, judge: Judge
+    reference: np.ndarray | ReferenceBlocks,
+    copy: np.ndarray,
+    area: np.ndarray,
+    judge: Judge,
+    sets: tuple[tuple[str, ...], ...] = SETS,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Divide an area into parts with one set of kinds each.
 
@@ -68,6 +67,8 @@ def split(
         Blocks of the area.
     judge : Judge
         Names the kinds of regions.
+    sets : tuple of tuple of str
+        The sets of kinds that it tells apart.
 
     Returns
     -------
@@ -85,16 +86,21 @@ def split(
     >>> len(parts), bool(parts[0][0].all())
     (1, True)
     """
-    return _Split(reference, copy, area, judge).parts()
+    return _Split(reference, copy, area, judge, sets).parts()
 
 
 class _Split:
     """The division of one area; masks of cells have the shape of the box around the area."""
 
     def __init__(
-        self, reference: np.ndarray | ReferenceBlocks, copy: np.ndarray, area: np.ndarray, judge: Judge
+        self,
+        reference: np.ndarray | ReferenceBlocks,
+        copy: np.ndarray,
+        area: np.ndarray,
+        judge: Judge,
+        sets: tuple[tuple[str, ...], ...],
     ) -> None:
-        self.whole, self.judge = area, judge
+        self.whole, self.judge, self.sets = area, judge, sets
         # Blocks on the rim may be faulty only in part; they are not judged where there are enough others.
         core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
         self.core = core if core.sum() >= max(LEAST_PART, 0.3 * area.sum()) else area
@@ -115,7 +121,7 @@ class _Split:
         if labels is not None:
             masks = [(labels == code) & self.area for code in np.unique(labels[self.area])]
             return [(self._with_rim(mask), self.name(mask)) for mask in masks]
-        return self._with_shift(SETS[int(whole.argmax())]) or [(self.whole, whole)]
+        return self._with_shift(self.sets[int(whole.argmax())]) or [(self.whole, whole)]
 
     def _with_shift(self, kinds: tuple[str, ...]) -> list[tuple[np.ndarray, np.ndarray]] | None:
         """The place where means of blocks are shifted by contrast or luminance over other kinds, and the rest."""
@@ -123,7 +129,7 @@ class _Split:
         if shifted is None:
             return None
         here = self.name(shifted)
-        besides = set(SETS[int(here.argmax())]) - set(kinds)
+        besides = set(self.sets[int(here.argmax())]) - set(kinds)
         if not besides or not besides <= set(GREY):
             return None
         rest = self.area & ~shifted
@@ -162,7 +168,7 @@ class _Split:
         size = int(self.area.sum())
         side = int(np.clip(round(np.sqrt(size) / 4), 2, 6))
         evidence = self._evidence(side, main)
-        counts = np.bincount(evidence.argmax(axis=-1)[self.area], minlength=len(SETS))
+        counts = np.bincount(evidence.argmax(axis=-1)[self.area], minlength=len(self.sets))
         least = max(LEAST_PART, 0.015 * size)
         candidates = [int(code) for code in np.argsort(-counts)[:5] if counts[code] >= least]
         if not set(candidates) - {main}:
@@ -209,13 +215,20 @@ class _Split:
             return {main}
         for code in present:
             found = self.name((labels == code) & self.area)
-            if code == largest or _differs(found, SETS[largest]):
+            if code == largest or self._differs(found, self.sets[largest]):
                 kept.add(code)
         return kept
 
+    def _differs(self, probabilities: np.ndarray, kinds: tuple[str, ...]) -> bool:
+        """Whether a part surely has a kind that the rest of its area does not have, or surely lacks one that it has."""
+        names = list(dict.fromkeys(name for members in self.sets for name in members))
+        present = probabilities @ np.array([[name in members for name in names] for members in self.sets], np.float32)
+        common = np.isin(names, kinds)
+        return bool(present[~common].max() > SURE_OF_KIND or present[common].min() < 1 - SURE_OF_KIND)
+
     def _one_curve(self, masks: list[np.ndarray], codes: list[int]) -> bool:
         """Whether parts that differ only in contrast and luminance follow one curve of grey values all the same."""
-        others = {frozenset(SETS[code]) - set(GREY) for code in codes}
+        others = {frozenset(self.sets[code]) - set(GREY) for code in codes}
         if len(others) > 1:
             return False
         left = curve_misfit(np.stack([self.total(mask) for mask in (*masks, self.area)]))
@@ -240,7 +253,7 @@ class _Tiles:
         self.apart = np.logical_and.outer(*apart)
         self.filled = self._over(split.sums[..., 0]) / 64 >= max(1, 0.25 * (side * split.cell) ** 2)
         self.judged = np.zeros_like(self.filled)
-        self.total, self.count = np.zeros((rows, cols, len(SETS))), np.zeros((rows, cols))
+        self.total, self.count = np.zeros((rows, cols, len(split.sets))), np.zeros((rows, cols))
 
     def _over(self, values: np.ndarray) -> np.ndarray:
         """Sums over all tiles of the values of cells (rows, cols)."""
@@ -278,13 +291,6 @@ class _Tiles:
                 left = self.lefts[columns]
                 parts.append(along[left + self.side] - along[left])
         return np.concatenate(parts)
-
-
-def _differs(probabilities: np.ndarray, kinds: tuple[str, ...]) -> bool:
-    """Whether a part surely has a kind that the rest of its area does not have, or surely lacks one that it has."""
-    present = probabilities @ MEMBERS
-    common = np.isin(NAMES, kinds)
-    return bool(present[~common].max() > SURE_OF_KIND or present[common].min() < 1 - SURE_OF_KIND)
 
 
 def _without_islands(labels: np.ndarray, area: np.ndarray, least: float) -> np.ndarray:

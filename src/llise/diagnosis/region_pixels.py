@@ -45,6 +45,35 @@ class RegionPixels(NamedTuple):
     mask: np.ndarray
 
 
+def whole_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> RegionPixels:
+    """Take the whole picture, for kinds that depend on the place in it.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two images.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of the region.
+
+    Returns
+    -------
+    RegionPixels
+        Both images, and the pixels of the region.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.region_pixels import whole_pixels
+    >>> image = np.zeros((20, 16), np.uint8)
+    >>> whole_pixels(image, image, np.eye(3, 2, dtype=bool)).mask.shape
+    (20, 16)
+    """
+    height, width = reference.shape
+    blocks = inner_blocks(region)
+    mask = blocks.repeat(BLOCK, 0).repeat(BLOCK, 1)[:height, :width]
+    return RegionPixels(reference.astype(np.float32), copy.astype(np.float32), mask)
+
+
 def region_pixels(
     reference: np.ndarray, copy: np.ndarray, region: np.ndarray, tiles: int, side: int = TILE
 ) -> RegionPixels:

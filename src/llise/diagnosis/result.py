@@ -113,6 +113,41 @@ class Fault:
         )
 
 
+def block_labels(faults: list[Fault], differs: np.ndarray, labels: tuple[str, ...] = BLOCK_LABELS) -> np.ndarray:
+    """Label each block by the strongest kind of the strongest fault there; equal blocks are the original.
+
+    Parameters
+    ----------
+    faults : list of Fault
+        All faults of a copy.
+    differs : ndarray of bool, shape (rows, cols)
+        Blocks that are not equal to those of the reference.
+    labels : tuple of str
+        The labels, beginning with that of the original.
+
+    Returns
+    -------
+    ndarray of int8, shape (rows, cols)
+        Index of each block's label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.result import Fault, block_labels
+    >>> region = np.array([[True, False]])
+    >>> block_labels([Fault(("blur",), 0.9, region, (0, 0, 8, 8), 0.5, {"blur": 80.0})], np.array([[True, True]]))
+    array([[4, 0]], dtype=int8)
+    """
+    codes = np.zeros(differs.shape, np.int8)
+    strongest = np.zeros(differs.shape)
+    for fault in faults:
+        kind = max(fault.severity, key=lambda kind: fault.severity[kind])
+        here = fault.region & differs & (fault.severity[kind] > strongest)
+        codes[here] = labels.index(kind)
+        strongest[here] = fault.severity[kind]
+    return codes
+
+
 @dataclass(eq=False)
 class Diagnosis:
     """The diagnosis of one copy.
@@ -126,7 +161,7 @@ class Diagnosis:
     mse, psnr, ssim : float
         The usual full-reference measures (PSNR is infinite for an equal copy).
     block_labels : ndarray of int8, shape (rows, cols)
-        Kind of each block, as index into :data:`BLOCK_LABELS`: the strongest kind of the fault there. A block that
+        Kind of each block, as index into `labels`: the strongest kind of the fault there. A block that
         equals the reference is always ``original``.
     block_severity : ndarray of float32, shape (rows, cols)
         Measured mean squared error of each block.
@@ -143,6 +178,8 @@ class Diagnosis:
     aligned_reference : ndarray of uint8, shape (h, w), or None
         The reference as it was brought to the grid of a misaligned copy, with the pixels of the copy at the borders
         that are not judged; None where the copy lies as it should.
+    labels : tuple of str
+        The labels that `block_labels` counts: :data:`BLOCK_LABELS`, then the kinds of one's own.
 
     Examples
     --------
@@ -165,12 +202,13 @@ class Diagnosis:
     position: np.ndarray | None = None
     file: str | None = None
     aligned_reference: np.ndarray | None = None
+    labels: tuple[str, ...] = BLOCK_LABELS
 
     @property
     def verdict(self) -> tuple[str, ...]:
         """The kinds of all faults in the order of the labels; ``("original",)`` if there is no fault."""
         kinds = {kind for fault in self.faults for kind in fault.kinds}
-        return tuple(label for label in BLOCK_LABELS if label in kinds) or ("original",)
+        return tuple(label for label in self.labels if label in kinds) or ("original",)
 
     @property
     def confidence(self) -> float:
@@ -189,8 +227,8 @@ class Diagnosis:
     @property
     def shares(self) -> dict[str, float]:
         """Share of the blocks with each label; sums to one."""
-        counts = np.bincount(self.block_labels.ravel(), minlength=len(BLOCK_LABELS)) / self.block_labels.size
-        return {label: float(share) for label, share in zip(BLOCK_LABELS, counts)}
+        counts = np.bincount(self.block_labels.ravel(), minlength=len(self.labels)) / self.block_labels.size
+        return {label: float(share) for label, share in zip(self.labels, counts)}
 
     @property
     def block_grid(self) -> tuple[int, int]:

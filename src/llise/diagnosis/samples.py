@@ -156,7 +156,7 @@ def _from_scene(names: tuple[str, ...], rng: np.random.Generator) -> Iterator[tu
         here = sums[scene.labels == code].sum(0, dtype=np.float64)
         yield here, whole, level, code, _share(scene.parts[code])
     for _ in range(REGIONS - len(present)):
-        top, left, bottom, right = _draw_tile(faulty.shape, rng)
+        top, left, bottom, right = draw_tile(faulty.shape, rng)
         labels = scene.labels[top:bottom, left:right]
         labels = labels[labels >= 0]
         if labels.size == 0:
@@ -169,7 +169,28 @@ def _from_scene(names: tuple[str, ...], rng: np.random.Generator) -> Iterator[tu
         yield here, whole, level, code, _share(scene.parts[code])
 
 
-def _draw_tile(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, int, int, int]:
+def draw_tile(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, int, int, int]:
+    """Draw a tile of up to 20 blocks a side, small ones as often as large ones.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns of blocks.
+    rng : numpy.random.Generator
+        Source of all random numbers.
+
+    Returns
+    -------
+    tuple of int
+        Top, left, bottom and right, in blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.samples import draw_tile
+    >>> draw_tile((1, 1), np.random.default_rng(0))
+    (0, 0, 1, 1)
+    """
     side, ratio = np.exp(rng.uniform(0, np.log(20))), np.exp(rng.normal(0, 0.3))
     rows, cols = (int(np.clip(round(s), 1, n)) for s, n in zip((side * ratio, side / ratio), shape))
     top, left = (int(rng.integers(n - size + 1)) for n, size in zip(shape, (rows, cols)))

@@ -8,11 +8,13 @@ judge's own probability, with weights that the training fits (a conditional logi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
+from llise.diagnosis.faults import MAY_BE_TAUGHT, Part
 from llise.diagnosis.sets import SETS, UNKNOWN, UNKNOWN_CODE
 
 SURE = 0.96
@@ -223,6 +225,44 @@ def explains_as_well(
     explained = estimates.of(region, kinds).explained
     by_own = estimates.of(region, own).explained if own != (UNKNOWN,) else 0.0
     return explained >= WELL_EXPLAINED and explained >= by_own - AS_WELL
+
+
+def told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
+    """Give parts the kinds of the largest part of their area where these explain them as well.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Parts of all areas.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    list of Part
+        The same parts; a part that may be of the taught kind of the largest one is taken to be of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.faults import Part
+    >>> from llise.diagnosis.sets import SETS
+    >>> from llise.diagnosis.verification import told_apart
+    >>> image, sets = np.zeros((8, 32), np.uint8), (*SETS, ("fog",))
+    >>> fog, doubtful = np.eye(1, 65, 64)[0], 0.9 * np.eye(1, 65)[0] + 0.1 * np.eye(1, 65, 64)[0]
+    >>> parts = [Part(0, np.arange(4)[None] < 3, fog, sets=sets), Part(0, np.arange(4)[None] > 2, doubtful, sets=sets)]
+    >>> [part.kinds for part in told_apart(parts, CopyEstimates(image, image))]
+    [('fog',), ('fog',)]
+    """
+    kept = []
+    for part in parts:
+        largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
+        same = largest.is_taught and part.probability_of(largest.kinds) >= MAY_BE_TAUGHT
+        if part.kinds != largest.kinds and (same or explains_as_well(largest.kinds, part.kinds, part.mask, estimates)):
+            part = replace(largest, area=part.area, mask=part.mask)
+        kept.append(part)
+    return kept
 
 
 def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
