@@ -130,6 +130,7 @@ def manifold(height: int = 512, width: int = 512, seed: int = 0) -> SimpleNamesp
     return SimpleNamespace(
         reference=picture(height, width, seed),
         block_size=8,
+        labels=BLOCK_LABELS,
         training_labels=labels,
         training_mse=mse,
         map_positions=positions,
@@ -141,6 +142,7 @@ def without_manifold(height: int = 512, width: int = 512, seed: int = 0) -> Simp
     return SimpleNamespace(
         reference=picture(height, width, seed),
         block_size=8,
+        labels=BLOCK_LABELS,
         training_labels=None,
         training_mse=None,
         map_positions=None,
@@ -335,7 +337,7 @@ class QuickDiagnoser:
     def __init__(self, reference, *, random_state=0):
         self.reference, self.settings = reference, {"random_state": random_state}
         trained = manifold(*reference.shape)
-        for name in ("block_size", "training_labels", "training_mse", "map_positions"):
+        for name in ("block_size", "labels", "training_labels", "training_mse", "map_positions"):
             setattr(self, name, getattr(trained, name))
 
     def fit(self):

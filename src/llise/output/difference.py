@@ -120,13 +120,16 @@ def _regions(outcome: Outcome, comparison: Comparison) -> list[tuple[np.ndarray,
     if not outcome.faults:
         return [(comparison.differences.changed, NEUTRAL, "")]
     from llise.diagnosis.result import BLOCK_LABELS
-    from llise.output.words import COLOURS, NAMES
+    from llise.kinds.sources import names
+    from llise.output.label_words import label_colours, label_name
 
+    labels = (*BLOCK_LABELS, *names())
+    colours = dict(zip(labels, label_colours(labels)))
     regions = []
     for judged in outcome.faults:
-        colour = COLOURS[BLOCK_LABELS.index(judged.fault.kinds[0])]
+        colour = colours[judged.fault.kinds[0]]
         rgb = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
-        regions.append((judged.fault.region, rgb, " + ".join(NAMES[kind] for kind in judged.fault.kinds)))
+        regions.append((judged.fault.region, rgb, " + ".join(label_name(kind) for kind in judged.fault.kinds)))
     return regions
 
 

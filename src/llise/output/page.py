@@ -18,9 +18,10 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from llise import __version__
-from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
+from llise.diagnosis.result import Diagnosis, Fault
 from llise.diagnosis.sets import UNKNOWN
 from llise.labels import LABELS, LETTERS
+from llise.output.label_words import label_colours, label_name
 from llise.output.pictures import (
     DIFFERENCE_BYTES_PER_PIXEL,
     DIFFERENCE_SIDE,
@@ -33,9 +34,7 @@ from llise.output.runs import block_runs
 from llise.output.settings import setting_rows
 from llise.output.text import json_text
 from llise.output.words import (
-    COLOURS,
     DOUBTFUL,
-    NAMES,
     area_words,
     fault_phrase,
     place_words,
@@ -70,6 +69,10 @@ class Context(Protocol):
     @property
     def block_size(self) -> int:
         """Side of the blocks in pixels."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of blocks, which the maps count."""
 
     @property
     def training_labels(self) -> list[str] | None:
@@ -167,7 +170,7 @@ class HtmlReport:
             "labels": _packed(diagnosis.block_labels.astype(np.uint8)),
             # Roots of the MSE in units of 1/256: the largest possible MSE fits into 16 bits.
             "severity": _packed(np.rint(severity).astype("<u2")),
-            "faults": [_fault_data(fault, diagnosis.image.size) for fault in diagnosis.faults],
+            "faults": [_fault_data(fault, diagnosis) for fault in diagnosis.faults],
             "m": 0,
         }
         if diagnosis.nearest is not None and self.n_images <= MAX_WITH_NEAREST:
@@ -255,9 +258,9 @@ def _context_data(context: Context) -> dict[str, Any]:
     training = _training_data(context)
     return {
         "about": f"{about}, manifold of {len(training['labels'])} training images" if training else about,
-        "names": [NAMES[label] for label in BLOCK_LABELS],
-        "letters": [LETTERS.get(label, "?" if label == UNKNOWN else NAMES[label][:2]) for label in BLOCK_LABELS],
-        "colours": COLOURS,
+        "names": [label_name(label) for label in context.labels],
+        "letters": [LETTERS.get(label, "?" if label == UNKNOWN else label_name(label)[:2]) for label in context.labels],
+        "colours": label_colours(context.labels),
         "doubtful": DOUBTFUL,
         "size": [height, width],
         "blockSize": size,
@@ -276,17 +279,18 @@ def _training_data(context: Context) -> dict[str, Any] | None:
     }
 
 
-def _fault_data(fault: Fault, n_pixels: int) -> dict[str, Any]:
+def _fault_data(fault: Fault, diagnosis: Diagnosis) -> dict[str, Any]:
     """What the list of faults and the outlines show."""
-    phrase = _unbroken(fault_phrase(fault, n_pixels))
+    phrase = _unbroken(fault_phrase(fault, diagnosis.image.size))
+    code = diagnosis.labels.index
     return {
-        "kinds": [BLOCK_LABELS.index(kind) for kind in fault.kinds],
+        "kinds": [code(kind) for kind in fault.kinds],
         "phrase": f"{phrase[0].upper()}{phrase[1:]}",
         "confidence": round(float(fault.confidence), 4),
         "place": place_words(fault),
         "area": _unbroken(area_words(fault.area)),
-        "settings": [[BLOCK_LABELS.index(kind), *texts] for kind, *texts in setting_rows(fault)],
-        "severity": [[BLOCK_LABELS.index(kind), round(float(mse), 2)] for kind, mse in fault.severity.items()],
+        "settings": [[code(kind), *texts] for kind, *texts in setting_rows(fault)],
+        "severity": [[code(kind), round(float(mse), 2)] for kind, mse in fault.severity.items()],
         "strength": strength_word(sum(fault.severity.values())),
         "explained": round(float(fault.explained), 4) if fault.estimate else None,
         "runs": block_runs(fault.region),
@@ -298,7 +302,7 @@ def _summary_data(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
     return {
         "file": str(diagnosis.file or name),
         "sentence": _unbroken(verdict_sentence(diagnosis)),
-        "verdict": [BLOCK_LABELS.index(label) for label in diagnosis.verdict],
+        "verdict": [diagnosis.labels.index(label) for label in diagnosis.verdict],
         "isCopy": bool(diagnosis.is_copy),
         "confidence": round(float(diagnosis.confidence), 4),
         "mse": round(float(diagnosis.mse), 3),

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, Protocol
 
-from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
+from llise.diagnosis.result import Diagnosis, Fault
 from llise.diagnosis.sets import UNKNOWN
 from llise.labels import FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT
 from llise.output.runs import block_runs
@@ -80,13 +80,13 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "file": diagnosis.file,
         "verdict": list(diagnosis.verdict),
         "confidence": float(diagnosis.confidence),
-        "shares": {label: float(diagnosis.shares.get(label, 0.0)) for label in BLOCK_LABELS},
+        "shares": {label: float(diagnosis.shares.get(label, 0.0)) for label in diagnosis.labels},
         "severity": {kind: float(mse) for kind, mse in diagnosis.severity.items()},
         "mse": float(diagnosis.mse),
         "psnr": _finite(diagnosis.psnr),
         "ssim": float(diagnosis.ssim),
         "block_grid": list(diagnosis.block_grid),
-        "block_labels": [[BLOCK_LABELS[code] for code in row] for row in diagnosis.block_labels],
+        "block_labels": [[diagnosis.labels[code] for code in row] for row in diagnosis.block_labels],
         "is_copy": bool(diagnosis.is_copy),
         "faults": [fault_dict(fault) for fault in diagnosis.faults],
     }
@@ -250,6 +250,8 @@ class Csv:
     ----------
     out : file
         Text is written to it, beginning with the names of the columns.
+    own : sequence of str
+        Kinds of one's own, which have columns too.
 
     Examples
     --------
@@ -268,9 +270,10 @@ class Csv:
         f"share_{MISALIGNMENT}", f"severity_{MISALIGNMENT}", *ALIGNMENT,
     )  # fmt: skip
 
-    def __init__(self, out: IO[str]):
+    def __init__(self, out: IO[str], own: Sequence[str] = ()):
         self.out = out
-        self.writer = csv.DictWriter(out, self.COLUMNS, restval="", lineterminator="\n")
+        columns = (*self.COLUMNS, *(f"{what}_{kind}" for what in ("share", "severity") for kind in own))
+        self.writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
         self.writer.writeheader()
 
     def add(self, diagnosis: Diagnosis) -> None:
@@ -285,7 +288,7 @@ class Csv:
             "file": diagnosis.file or "",
             "verdict": "+".join(diagnosis.verdict),
             "confidence": f"{diagnosis.confidence:.4f}",
-            **{f"share_{label}": f"{diagnosis.shares.get(label, 0.0):.6f}" for label in BLOCK_LABELS},
+            **{f"share_{label}": f"{diagnosis.shares.get(label, 0.0):.6f}" for label in diagnosis.labels},
             **{f"severity_{kind}": f"{mse:.2f}" for kind, mse in diagnosis.severity.items()},
             "mse": f"{diagnosis.mse:.4f}",
             "psnr": f"{diagnosis.psnr:.4f}",

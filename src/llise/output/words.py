@@ -6,30 +6,11 @@ import math
 
 import numpy as np
 
-from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, Interval
+from llise.diagnosis.result import Diagnosis, Fault, Interval
 from llise.diagnosis.sets import UNKNOWN
-from llise.kinds import registry
 from llise.labels import MISALIGNMENT
+from llise.output.label_words import COLOURS, NAMES, NOUNS, kind_noun  # noqa: F401 (others import them from here)
 from llise.output.settings import FEW, about, impulse_count, misalignment_words, number, pixel_words
-
-COLOURS = (
-    "#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999",
-    "#332288", "#117733", "#882255", "#ddcc77", "#aa4499", "#661100", "#785ef0",
-)  # fmt: skip
-"""The palette of Okabe and Ito, distinguishable with every kind of colour vision, then that of Tol; in the order of
-BLOCK_LABELS."""
-
-_KINDS = {kind: registry.get(kind) for kind in BLOCK_LABELS if kind not in ("original", UNKNOWN)}
-
-NAMES = {"original": "original"} | {name: kind.short_title for name, kind in _KINDS.items()} | {UNKNOWN: "unknown"}
-"""Name of each label in a table."""
-
-NOUNS = {
-    "original": "original",
-    **{name: kind.title for name, kind in _KINDS.items()},
-    UNKNOWN: "fault of no known kind",
-}
-"""Name of each kind in a sentence."""
 
 STRENGTHS = ((30, "slight"), (150, "moderate"), (600, "strong"), (math.inf, "severe"))
 """Words for an MSE up to each bound."""
@@ -211,7 +192,7 @@ def _place_phrase(fault: Fault, n_pixels: int) -> str:
 def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
     """Kind and settings; after another kind, or before one, the settings stand in brackets."""
     settings = fault.estimate.get(kind, {})
-    noun = NOUNS[kind]
+    noun = kind_noun(kind)
     if kind in FURTHER_WORDS and settings:
         return FURTHER_WORDS[kind](noun, settings, alone)
     if kind == MISALIGNMENT and settings:
@@ -242,7 +223,8 @@ def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
         return f"{noun} in {pixel_words(count) if count < FEW else share}"
     if kind == UNKNOWN:
         return _unknown_words(fault)
-    return f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
+    words = f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
+    return f"{words} (strength {about(settings['strength'])})" if "strength" in settings else words
 
 
 def _jpeg2000_words(noun: str, settings: dict[str, Interval], alone: bool) -> str:

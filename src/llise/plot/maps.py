@@ -13,7 +13,7 @@ from PIL import Image
 
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis
 from llise.labels import LABELS
-from llise.output.words import COLOURS, NAMES
+from llise.output.label_words import COLOURS, NAMES, label_colours, label_name
 from llise.plot.style import axes_of, ink, quiet
 
 MARKERS = ("*", "s", "o", "^", "D", "X", "P")
@@ -186,8 +186,10 @@ def block_map(
     ['original 25 %', 'blur 75 %']
     """
     codes = np.asarray(diagnosis.block_labels if isinstance(diagnosis, Diagnosis) else diagnosis)
-    if codes.ndim != 2 or not np.isin(codes, range(len(BLOCK_LABELS))).all():
-        raise ValueError(f"codes have shape {codes.shape}; expected rows and columns of 0 to {len(BLOCK_LABELS) - 1}")
+    labels = diagnosis.labels if isinstance(diagnosis, Diagnosis) else BLOCK_LABELS
+    if codes.ndim != 2 or not np.isin(codes, range(len(labels))).all():
+        raise ValueError(f"codes have shape {codes.shape}; expected rows and columns of 0 to {len(labels) - 1}")
+    colours = label_colours(labels)
     if image is None and isinstance(diagnosis, Diagnosis):
         image = diagnosis.image
     axes = axes_of(ax)
@@ -199,17 +201,17 @@ def block_map(
         axes.imshow(image, cmap="gray", vmin=0, vmax=255, extent=(0, width, height, 0))
         shown = np.ma.masked_equal(codes, 0)
     axes.imshow(
-        shown, cmap=ListedColormap(COLOURS), vmin=-0.5, vmax=len(COLOURS) - 0.5, extent=(0, cols, rows, 0),
+        shown, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(colours) - 0.5, extent=(0, cols, rows, 0),
         alpha=alpha if image is not None else None, interpolation="nearest",
     )  # fmt: skip
     if image is not None:  # blocks at the edge may reach beyond it
         axes.set_xlim(0, width)
         axes.set_ylim(height, 0)
-    shares = np.bincount(codes.ravel(), minlength=len(BLOCK_LABELS)) / codes.size
+    shares = np.bincount(codes.ravel(), minlength=len(labels)) / codes.size
     handles = [
-        Line2D([], [], linestyle="", marker="s", markersize=8, color=COLOURS[code],
-               markerfacecolor="none" if image is not None and code == 0 else COLOURS[code],
-               label=f"{NAMES[BLOCK_LABELS[code]]} {100 * shares[code]:.0f} %")
+        Line2D([], [], linestyle="", marker="s", markersize=8, color=colours[code],
+               markerfacecolor="none" if image is not None and code == 0 else colours[code],
+               label=f"{label_name(labels[code])} {100 * shares[code]:.0f} %")
         for code in np.flatnonzero(shares)
     ]  # fmt: skip
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, fontsize=8)
