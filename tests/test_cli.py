@@ -31,6 +31,7 @@ COMMANDS = (
     "diagnose",
     "check",
     "serve",
+    "teach",
     "fit",
     "distort",
     "info",

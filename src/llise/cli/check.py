@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llise.cli import streams
-from llise.cli.options import FILE, NO_ALIGN, OUTPUT, examples, jobs_option, quiet_option
+from llise.cli.options import FILE, NO_ALIGN, OUTPUT, examples, jobs_option, kinds_option, quiet_option
 from llise.cli.places import OutputFolder
 from llise.cli.running import one_line_warnings, progress
 
@@ -139,6 +139,7 @@ def _rule(context: click.Context, parameter: click.Parameter, value: Any) -> Any
 @click.option("--picture-url", metavar="URL", help="Where the pictures of --markdown will be found.")
 @click.option("--html", type=OUTPUT, help="Write a page with all results to this file.")
 @click.option("--diff", type=OutputFolder("**/*.diff.png"), help="Write pictures of the differences to this folder.")
+@kinds_option
 @jobs_option
 @quiet_option
 def check(reference: Path, copy: Path, **options: Any) -> int:
@@ -278,7 +279,8 @@ def _outcomes(tasks: list[tuple[Pair, Rules]], options: Mapping[str, Any]) -> It
 
         illustrate = partial(draw, wanted=frozenset(wanted))
     complete = [task for task in tasks if task[0].reference and task[0].copy]
-    judged = check_pairs(complete, options["measures_only"], illustrate, _number_of_jobs(options["jobs"]))
+    jobs = _number_of_jobs(options["jobs"])
+    judged = check_pairs(complete, options["measures_only"], illustrate, jobs, options["kind_files"])
     for pair, _ in tasks:
         if pair.reference and pair.copy:
             yield next(judged)

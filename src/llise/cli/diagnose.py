@@ -18,6 +18,7 @@ from llise.cli.options import (
     OUTPUT,
     examples,
     jobs_option,
+    kinds_option,
     no_align_option,
     quiet_option,
     scheduler_option,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         "llise diagnose original.png copies/ --html report.html",
         "llise diagnose original.png copies/ --json > results.json",
         "llise diagnose original.png copies/ --csv --quiet > results.csv",
+        "llise diagnose original.png copies/ --kinds fog.kind",
     )
 )
 @click.argument("reference", type=FILE)
@@ -53,14 +55,15 @@ if TYPE_CHECKING:
 )
 @no_align_option
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of learned manifolds.")
+@kinds_option
 @jobs_option
 @scheduler_option
 @seed_option
 @quiet_option
 def diagnose(
     reference: Path, images: tuple[Path, ...], as_json: bool, as_csv: bool, html: Path | None,
-    model: Path | None, manifold: bool | None, no_align: bool, no_cache: bool, jobs: int, scheduler: str | None,
-    seed: int, quiet: bool,
+    model: Path | None, manifold: bool | None, no_align: bool, no_cache: bool, kind_files: tuple[Path, ...], jobs: int,
+    scheduler: str | None, seed: int, quiet: bool,
 ) -> int:  # fmt: skip
     """Say what is wrong with copies of an image.
 
@@ -185,11 +188,12 @@ def _expand(paths: Sequence[str | Path]) -> list[tuple[str, str | None]]:
 
 def _rows(form: str, reference: str, names: Sequence[str]) -> Rows:
     """Standard output as a table, CSV or JSON."""
+    from llise.kinds.sources import names as own_names
     from llise.output.rows import Csv, Json, Table
 
     if form == "json":
         return Json(sys.stdout, reference)
-    return Csv(sys.stdout) if form == "csv" else Table(sys.stdout, names)
+    return Csv(sys.stdout, own_names()) if form == "csv" else Table(sys.stdout, names)
 
 
 def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosis:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from llise.cli.options import FILE, OUTPUT, examples, quiet_option, seed_option
+from llise.cli.options import FILE, OUTPUT, examples, kinds_option, quiet_option, seed_option
 from llise.cli.running import one_line_warnings, say
+from llise.kinds.sources import sources
 from llise.labels import MISALIGNMENT, NAMED_KINDS
 
 FORMATS = {".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".pgm": "PPM"}
@@ -23,17 +25,52 @@ def _not_nan(context: click.Context, parameter: click.Parameter, value: float) -
     return value
 
 
+class KindName(click.Choice):
+    """One of the built-in kinds, or a kind of one's own that a function makes.
+
+    Examples
+    --------
+    >>> KindName(["jpeg"]).convert("jpeg", None, None)
+    'jpeg'
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert a value to the name of a kind.
+
+        Parameters
+        ----------
+        value : str
+            The text of the command line.
+        param : click.Parameter, optional
+            The option.
+        ctx : click.Context, optional
+            The command that is read.
+
+        Returns
+        -------
+        str
+            The name.
+        """
+        for source in sources():
+            if source.name == value:
+                if hasattr(source, "function"):
+                    return value
+                self.fail(f"{value} was taught by examples; only a kind with a function can be made", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command(
     epilog=examples(
         "llise distort original.png --kind jpeg --mse 300 -o copy.png",
         "llise distort original.png --kind blur --kind gaussian_noise --mse 500 -o copy.png",
+        "llise distort original.png --kinds my_kinds.py --kind fog --mse 300 -o copy.png",
     )
 )
 @click.argument("image", type=FILE)
 @click.option(
     "--kind",
     "kinds",
-    type=click.Choice((*NAMED_KINDS, MISALIGNMENT)),
+    type=KindName((*NAMED_KINDS, MISALIGNMENT)),
     multiple=True,
     required=True,
     help="Kind of distortion; repeat the option for a mixture.",
@@ -46,9 +83,12 @@ def _not_nan(context: click.Context, parameter: click.Parameter, value: float) -
     help="Mean squared error to reach, on the scale 0..255.",
 )
 @click.option("-o", "--out", type=OUTPUT, required=True, help="The image to write: .png, .tif, .bmp or .pgm.")
+@kinds_option
 @seed_option
 @quiet_option
-def distort(image: Path, kinds: tuple[str, ...], mse: float, out: Path, seed: int, quiet: bool) -> None:
+def distort(
+    image: Path, kinds: tuple[str, ...], mse: float, out: Path, kind_files: tuple[Path, ...], seed: int, quiet: bool
+) -> None:
     """Make a distorted copy with a given error.
 
     Several kinds are applied in the order given and share the error between them.

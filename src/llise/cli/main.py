@@ -29,6 +29,7 @@ from llise.cli.options import examples
 from llise.cli.reproduce import reproduce
 from llise.cli.running import complain
 from llise.cli.serve import serve
+from llise.cli.teach import teach
 
 INTERRUPTED = "interrupted; no file was left incomplete"
 
@@ -98,7 +99,7 @@ def commands() -> None:
     """
 
 
-for _command in (demo, diagnose, check, serve, fit, distort, info, reproduce, benchmark, cache, completion):
+for _command in (demo, diagnose, check, serve, teach, fit, distort, info, reproduce, benchmark, cache, completion):
     commands.add_command(_command)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import click
 
 from llise.cli.places import Input, Output
@@ -43,6 +46,19 @@ def _not_zero(context: click.Context, parameter: click.Parameter, value: int) ->
     return value
 
 
+def _registered(context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Register the kinds of the files until the command ends."""
+    if not files or context.resilient_parsing:
+        return files
+    from llise.diagnosis.kind_files import register_file
+    from llise.kinds.own import unregister
+
+    for file in files:
+        for name in register_file(file):
+            context.find_root().call_on_close(partial(unregister, name))  # also where the rest is wrong usage
+    return files
+
+
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show errors only: no progress, notes or warnings.")
 NO_ALIGN = "Judge copies as they lie, also where they are shifted, turned or scaled."
 no_align_option = click.option("--no-align", is_flag=True, help=NO_ALIGN)
@@ -57,5 +73,14 @@ jobs_option = click.option(
     show_default=True,
     help="Number of processor cores to use; -1 for all.",
     callback=_not_zero,
+)
+kinds_option = click.option(
+    "--kinds",
+    "kind_files",
+    type=FILE,
+    multiple=True,
+    is_eager=True,  # --allow and --kind may name the kinds of these files
+    callback=_registered,
+    help="Name these kinds too: a .kind file of llise teach, or a Python file, which is run. May be repeated.",
 )
 scheduler_option = click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster at this address.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from llise.cli.options import examples, no_align_option, quiet_option
+from llise.cli.options import examples, kinds_option, no_align_option, quiet_option
 from llise.cli.running import note, one_line_warnings, say
 
 
@@ -18,8 +20,11 @@ from llise.cli.running import note, one_line_warnings, say
 )
 @no_align_option
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@kinds_option
 @quiet_option
-def serve(port: int, max_size: int, max_files: int, no_align: bool, open_page: bool, quiet: bool) -> int:
+def serve(
+    port: int, max_size: int, max_files: int, no_align: bool, open_page: bool, kind_files: tuple[Path, ...], quiet: bool
+) -> int:
     """Show a page on this computer to drop pictures on.
 
     A reference and its copies are dropped on the page; verdicts appear one by one, then the report, which can be

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llise.gate.outcome import JudgedFault, Measures, Status
-from llise.kinds.limits import LIMITS
+from llise.kinds.limits import limit_of
+from llise.kinds.sources import names as own_names
 from llise.labels import MISALIGNMENT, NAMED_KINDS
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class Rules:
         if self.allow is None:
             return JudgedFault(fault, Status.PASS if self.has_limits else Status.FAIL)
         limits = [(kind, limit) for kind in fault.kinds if (limit := allow.get(kind)) is not None]
-        rules = [LIMITS[kind].words.format(f"{limit:g}") for kind, limit in limits]
+        rules = [found.words.format(f"{limit:g}") for kind, limit in limits if (found := limit_of(kind))]
         weak = sum(fault.severity.values()) < WEAK
         passes = weak or all(kind in allow and _within(kind, allow[kind], fault) for kind in fault.kinds)
         return JudgedFault(fault, Status.PASS if passes else Status.FAIL, " and ".join(rules))
@@ -174,14 +175,15 @@ def _rounded(measure: float, limit: float) -> str:
 
 def _within(kind: str, limit: float | None, fault: Fault) -> bool:
     """Whether the estimated strength keeps a limit; it is rounded to the two digits that are shown of it."""
-    if limit is None:
-        return True
+    known = limit_of(kind)
+    if limit is None or known is None:
+        return limit is None
     settings = {name: interval.value for name, interval in fault.estimate.get(kind, {}).items()}
     try:
-        value = LIMITS[kind].value(settings)
+        value = known.value(settings)
     except KeyError:
         return False
-    return LIMITS[kind].holds(float(f"{value:.2g}") if abs(value) < 100 else round(value), limit)
+    return known.holds(float(f"{value:.2g}") if abs(value) < 100 else round(value), limit)
 
 
 def make_rules(values: Mapping[str, Any]) -> Rules:
@@ -287,21 +289,22 @@ def _read_kind(key: str, item: Any) -> tuple[str, float | None]:
     if not isinstance(item, str):
         raise RuleError(f'{key} has {_short(item)}; expected a kind, or a kind and a limit such as "jpeg:60"')
     kind, colon, text = item.partition(":")
-    known = (*NAMED_KINDS, MISALIGNMENT, UNKNOWN)
+    known = (*NAMED_KINDS, MISALIGNMENT, UNKNOWN, *own_names())
     if kind not in known:
         raise RuleError(f"{key} has {_short(item)}, which is no kind; {suggestion(kind, known)}")
     if not colon:
         return kind, None
-    if kind not in LIMITS:
+    allowed = limit_of(kind)
+    if allowed is None:
         raise RuleError(f"{key} has {_short(item)}, but {kind} has no limit; write {kind} alone")
     try:
         limit = float(text)
     except ValueError:
         limit = math.nan
-    if not 0 <= limit <= LIMITS[kind].highest:
+    if not 0 <= limit <= allowed.highest:
         raise RuleError(
-            f"{key} has {_short(item)}; expected a number from 0 to {LIMITS[kind].highest:g} after the colon, "
-            f"which allows {LIMITS[kind].words.format('that')}"
+            f"{key} has {_short(item)}; expected a number from 0 to {allowed.highest:g} after the colon, "
+            f"which allows {allowed.words.format('that')}"
         )
     return kind, limit
 

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llise.gate.judging import Illustrate, judge_pair
@@ -29,6 +30,7 @@ def check_pairs(
     measures_only: bool = False,
     illustrate: Illustrate | None = None,
     n_jobs: int = 1,
+    kind_files: tuple[Path, ...] = (),
 ) -> Iterator[Outcome]:
     """Judge pairs, in processes of their own if there are many.
 
@@ -44,6 +46,8 @@ def check_pairs(
         Draws pictures, as for :func:`llise.gate.judging.judge_pair`; a function that can be pickled.
     n_jobs : int
         Number of processes.
+    kind_files : tuple of Path
+        Files of kinds of one's own, which are registered here already and will be in other processes.
 
     Yields
     ------
@@ -65,18 +69,22 @@ def check_pairs(
             break
     following = next(rest, None)
     if following is not None:
-        yield from _in_processes(chain([following], rest), measures_only, illustrate, n_jobs)
+        yield from _in_processes(chain([following], rest), measures_only, illustrate, n_jobs, kind_files)
 
 
 def _in_processes(
-    pairs: Iterator[tuple[Pair, Rules]], measures_only: bool, illustrate: Illustrate | None, n_jobs: int
+    pairs: Iterator[tuple[Pair, Rules]],
+    measures_only: bool,
+    illustrate: Illustrate | None,
+    n_jobs: int,
+    kind_files: tuple[Path, ...],
 ) -> Iterator[Outcome]:
     """Outcomes in order; new pairs are handed out as old ones are done."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    pool = ProcessPoolExecutor(n_jobs, multiprocessing.get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(n_jobs, multiprocessing.get_context("spawn"), _prepared, (kind_files,))
     pending: deque[Future[Outcome]] = deque()
     try:
         for pair, rules in pairs:
@@ -97,6 +105,11 @@ def _in_processes(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the main process."""
+def _prepared(kind_files: tuple[Path, ...]) -> None:
+    """Leave Ctrl-C to the main process, and register the kinds of one's own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if kind_files:
+        from llise.diagnosis.kind_files import register_file
+
+        for file in kind_files:
+            register_file(file)
