@@ -182,11 +182,14 @@ def fit_taught(judge: Judge, samples: list[TaughtSamples]) -> TaughtKinds:
     values = [standardised(one.values, judge.mean[:n], judge.scale[:n]).astype(np.float64) for one in samples]
     calibrations = [_calibrated(background, own, one.groups) for own, one in zip(values, samples)]
     directions, offsets = background.directions(values)
+    slopes, thresholds, low = (np.array(column) for column in zip(*calibrations))
     return TaughtKinds(
         tuple(one.name for one in samples),
         directions.astype(np.float32),
         offsets.astype(np.float32),
-        *(np.array(column) for column in zip(*calibrations)),
+        slopes,
+        thresholds,
+        low,
         np.array([1 - 1 / (len(np.unique(one.groups)) + 2) for one in samples]),
     )
 
