@@ -79,7 +79,7 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
     faults: list[Fault] = []
     if part.min() < part.max():
         rest = judge(np.ascontiguousarray(part), np.ascontiguousarray(copy[aligned.box]))
-        if not rest.is_copy:
+        if not rest.is_copy or _is_in_cells(rest):
             return None
         faults = [_on_grid_of_copy(fault, aligned, copy.shape) for fault in rest.faults]
     moved = _misalignment(reference, copy, alignment, aligned)
@@ -87,6 +87,11 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
         most = INTERPOLATION * moved.severity[MISALIGNMENT]
         faults = [fault for fault in faults if not _is_left_by_interpolation(fault, most)]
     return AlignedFaults([moved, *faults], aligned.picture)
+
+
+def _is_in_cells(rest: Diagnosis) -> bool:
+    """Whether most of what remains is pixelated: samples of cells may lie beside their middle, which is no shift."""
+    return sum(fault.area for fault in rest.faults if "pixelation" in fault.kinds) > 0.5
 
 
 def _is_left_by_interpolation(fault: Fault, most: float) -> bool:

@@ -32,8 +32,9 @@ LARGEST = 0.4
 LEAST_AREA = 40
 """Fewest blocks of an area that tell what is typical of it."""
 
-LEAST_BLOCKS, FEW_FURTHER = 6, 4.0
-"""Blocks that stand out together; if they are fewer, two of them must stand out by so much more."""
+LEAST_BLOCKS, MANY_BLOCKS, FEW_FURTHER = 4, 6, 4.0
+"""Fewest blocks that stand out together, and how many they are so that it is enough; of fewer, two must stand out by so
+much more."""
 
 
 def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.ndarray:
@@ -82,7 +83,8 @@ def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.nd
     islands, count = ndimage.label(far, ALL_AROUND)
     for number in range(1, count + 1):
         island = islands == number
-        if island.sum() < LEAST_BLOCKS and np.count_nonzero(island & (power > FEW_FURTHER * bound)) < 2:
+        few = island.sum() < MANY_BLOCKS and np.count_nonzero(island & (power > FEW_FURTHER * bound)) < 2
+        if few or island.sum() < LEAST_BLOCKS:
             far[island] = False
     return far if far.sum() <= LARGEST * core.sum() else none
 
