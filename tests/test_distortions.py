@@ -165,7 +165,7 @@ def test_a_new_kind_takes_a_few_lines():
 @pytest.mark.parametrize(
     ("image", "words"),
     [
-        (np.zeros((8, 8, 3), np.uint8), r"\(8, 8, 3\)"),
+        (np.zeros((8, 8, 2), np.uint8), r"\(8, 8, 2\)"),
         (np.zeros((8, 8), np.uint16), "uint16"),
         (np.zeros((8, 8)), "float64"),
         (np.zeros((0, 8), np.uint8), r"\(0, 8\)"),

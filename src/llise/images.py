@@ -1,15 +1,19 @@
-"""Reading images from files and arrays as 8-bit grey.
+"""Reading images from files and arrays as 8-bit grey or colour.
 
 An image is converted by one of these rules, or refused with an error:
 
 ===================================  =====================================================================
 8-bit grey                           as it is
 black and white (1 bit)              0 and 255
-palette and 8-bit colour             luma of ITU-R BT.601, (299 R + 587 G + 114 B) / 1000, rounded
-alpha, a transparent colour          dropped where every pixel is opaque, refused otherwise
+palette and 8-bit colour             as it is; as grey the luma of BT.601, (299 R + 587 G + 114 B) / 1000, rounded
+embedded colour profile              colours are converted to sRGB, relative colorimetric; refused if damaged
+alpha, a transparent colour          dropped where every pixel is opaque; else laid on the background that was asked
+                                     for, or refused
 16-bit grey                          v / 257, rounded (0..65535 onto 0..255)
-16-bit colour, float, CMYK, Lab      refused
-signed samples                       refused
+16-bit colour                        the upper 8 bits of PNG and TIFF; PPM and arrays as 16-bit grey
+AVIF, JPEG 2000 of more than 8 bits  as the decoder scales them to 8 bits
+CMYK                                 converted to sRGB by its embedded profile, refused without one
+float, Lab, signed samples           refused
 files that lack a part of a picture  refused
 several pictures in a file           refused
 EXIF orientation                     applied, so that the image is upright as in image viewers
@@ -19,30 +23,32 @@ EXIF orientation                     applied, so that the image is upright as in
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from llise.picture_files.decoding import Background, PictureError, check_kind, check_opaque, pixels_of_file
 from llise.picture_files.jpeg import check_jpeg
 from llise.picture_files.png import check_png
-from llise.picture_files.tiff import bits_per_sample, check_tiff, is_signed
+from llise.picture_files.tiff import check_tiff
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")
-"""Formats whose bit depth can be found out, so that no image is reduced to 8 bits without notice."""
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM", "AVIF", "JPEG2000")
+"""Formats that are read, besides HEIF where the package pillow-heif is installed."""
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif", ".pgm", ".ppm")
+HEIF_SUFFIXES = (".heic", ".heif")
+SUFFIXES = (
+    ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif", ".pgm", ".ppm", ".avif", ".jp2", ".j2k", ".jpx",
+    *HEIF_SUFFIXES,
+)  # fmt: skip
 """Suffixes of the files that are read from a folder."""
 
 CHECKS = {"PNG": check_png, "JPEG": check_jpeg, "MPO": check_jpeg}
 """Checks of a file's bytes by format."""
-
-SAVE_AS_GREY = "save it as 8-bit grey PNG"
 
 
 class ImageError(ValueError):
@@ -52,17 +58,23 @@ class ImageError(ValueError):
     """
 
 
-def read_image(path: str | os.PathLike[str]) -> np.ndarray:
-    """Read an image file as 8-bit grey, by the rules of this module.
+def read_image(
+    path: str | os.PathLike[str], *, color: bool = False, background: Background | None = None
+) -> np.ndarray:
+    """Read an image file as 8-bit grey or colour, by the rules of this module.
 
     Parameters
     ----------
     path : str or path
-        PNG, JPEG, TIFF, BMP, WebP, GIF or PGM/PPM.
+        PNG, JPEG, TIFF, BMP, WebP, GIF, PGM/PPM, AVIF, JPEG 2000, or HEIC where pillow-heif is installed.
+    color : bool, default False
+        Keep the colours of a colour image; otherwise it becomes grey.
+    background : tuple of int, optional
+        Red, green and blue on which transparent pixels are laid; they are refused if it is left out.
 
     Returns
     -------
-    ndarray of uint8, shape (h, w)
+    ndarray of uint8, shape (h, w), or (h, w, 3) for a colour image with ``color=True``
 
     Raises
     ------
@@ -78,16 +90,19 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     ...     read_image(f"{folder}/grey.png").tolist()
     [[7, 7, 7, 7], [7, 7, 7, 7]]
     """
-    return as_uint8(read_pixels(path))
+    pixels = read_pixels(path, background)
+    return pixels if color else as_uint8(pixels)
 
 
-def read_pixels(path: str | os.PathLike[str]) -> np.ndarray:
+def read_pixels(path: str | os.PathLike[str], background: Background | None = None) -> np.ndarray:
     """Read an image file as :func:`read_image` does, but keep its colours.
 
     Parameters
     ----------
     path : str or path
         The file.
+    background : tuple of int, optional
+        Colour on which transparent pixels are laid.
 
     Returns
     -------
@@ -103,19 +118,25 @@ def read_pixels(path: str | os.PathLike[str]) -> np.ndarray:
     _check_file(Path(path))
     from PIL import Image
 
+    formats = (*FORMATS, *_heif(Path(path)))
     try:
         # The warnings of Pillow are not caught here: filters belong to the process, and other threads have theirs.
-        with Image.open(path, formats=FORMATS) as picture:
+        with Image.open(path, formats=formats) as picture:
             if picture.width * picture.height > (Image.MAX_IMAGE_PIXELS or np.inf):
                 raise Image.DecompressionBombError
-            _check_kind(picture, path)
+            check_kind(picture, path)
             picture.load()
             _check_complete(picture, path)
-            return _pixels(picture, path)
+            return as_pixels(pixels_of_file(picture, path, background), str(path))
     except ImageError:
         raise
+    except PictureError as error:
+        raise ImageError(f"{path}: {error}") from None
     except Image.UnidentifiedImageError:
-        raise ImageError(f"{path}: not an image that can be read; use PNG, JPEG, TIFF, BMP, WebP or PGM") from None
+        heif = "; HEIC files need the package pillow-heif" if Path(path).suffix.lower() in HEIF_SUFFIXES else ""
+        raise ImageError(
+            f"{path}: not an image that can be read; use PNG, JPEG, TIFF, BMP, WebP or PPM{heif}"
+        ) from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):  # the warning, where filters raise it
         raise ImageError(
             f"{path}: more than {Image.MAX_IMAGE_PIXELS} pixels, which may be a decompression bomb; "
@@ -146,21 +167,16 @@ def _check_file(path: Path) -> None:
         raise ImageError(f"{path}: cannot be read ({reason}); check name and permissions") from None
 
 
-def _check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
-    """Refuse an opened file, before its pixels are decoded, whose conversion would lose information."""
-    frames = getattr(picture, "n_frames", 1)
-    if frames > 1:
-        raise ImageError(f"{path}: holds {frames} pictures; save the one that you want to use as a separate file")
-    if picture.mode in ("CMYK", "LAB", "HSV", "F", "YCbCr"):
-        name = {"F": "floating point"}.get(picture.mode, picture.mode)
-        raise ImageError(f"{path}: {name} pixels have no agreed grey value; {SAVE_AS_GREY}")
-    depth, grey = _bit_depth(picture, path), picture.mode.startswith("I")
-    if depth > 8 and not grey:
-        raise ImageError(f"{path}: {depth}-bit colour would be cut to 8 bits; {SAVE_AS_GREY} or as 16-bit grey")
-    if depth not in (1, 2, 4, 8) and not (depth == 16 and grey):
-        raise ImageError(f"{path}: {depth}-bit grey has no agreed range; save it as 8-bit or 16-bit grey")
-    if picture.format == "TIFF" and is_signed(picture.tag_v2):  # type: ignore[attr-defined]
-        raise ImageError(f"{path}: signed samples have no agreed range; save it as 8-bit or 16-bit grey")
+def _heif(path: Path) -> tuple[str, ...]:
+    """Pillow's name of the format of HEIC files, for one of them where the package that reads it is installed."""
+    if path.suffix.lower() not in HEIF_SUFFIXES:
+        return ()
+    try:
+        import pillow_heif
+    except ImportError:
+        return ()
+    pillow_heif.register_heif_opener()
+    return ("HEIF",)
 
 
 def _check_complete(picture: Image, path: str | os.PathLike[str]) -> None:
@@ -169,44 +185,6 @@ def _check_complete(picture: Image, path: str | os.PathLike[str]) -> None:
         check_tiff(picture.tag_v2, os.path.getsize(path))  # type: ignore[attr-defined]
     elif picture.format in CHECKS:
         CHECKS[picture.format](Path(path).read_bytes())
-
-
-def _bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
-    """Bits per channel as stored in the file; Pillow's mode does not contain it."""
-    if picture.format == "TIFF":
-        return bits_per_sample(picture.tag_v2)  # type: ignore[attr-defined]
-    with open(path, "rb") as file:
-        header = file.read(4096)
-    if picture.format == "PNG":
-        return header[24]  # after signature (8 bytes), chunk length and name (8), width and height (8)
-    if picture.format == "PPM":
-        fields = re.sub(rb"#[^\n]*\n", b" ", header).split(None, 4)
-        return 16 if fields[0] in (b"P2", b"P3", b"P5", b"P6") and int(fields[3]) > 255 else 8
-    return 8
-
-
-def _pixels(picture: Image, path: str | os.PathLike[str]) -> np.ndarray:
-    """Pixels of an opened picture as 8-bit grey or colour, with the EXIF orientation applied."""
-    from PIL import ImageOps
-
-    depth = _bit_depth(picture, path)
-    picture = ImageOps.exif_transpose(picture)
-    if picture.mode.startswith("I"):
-        values = np.asarray(picture)
-        _check_opaque(np.where(values == picture.info.get("transparency"), 0, 255), path)
-        return as_uint8(values.astype(np.uint16))
-    if picture.mode == "L" and "transparency" in picture.info:
-        picture.info["transparency"] *= 255 // (2**depth - 1)  # Pillow scales the pixels but not this value
-    if picture.has_transparency_data:
-        picture = picture.convert("RGBA")
-        _check_opaque(np.asarray(picture.getchannel("A")), path)
-    # A copy, because the array that Pillow returns is read-only.
-    return np.array(picture.convert("L" if picture.mode in ("1", "L") else "RGB"))
-
-
-def _check_opaque(alpha: np.ndarray, name: object) -> None:
-    if alpha.min() < 255:
-        raise ImageError(f"{name}: has transparent pixels, whose grey value depends on the background; flatten it")
 
 
 def as_uint8(image: np.ndarray, name: str = "image") -> np.ndarray:
@@ -235,17 +213,46 @@ def as_uint8(image: np.ndarray, name: str = "image") -> np.ndarray:
     >>> as_uint8(np.array([[0.0, 0.5, 1.0]])).tolist()
     [[0, 128, 255]]
     """
+    pixels = as_pixels(image, name)
+    if pixels.ndim == 2:
+        return pixels
+    from PIL import Image
+
+    return np.array(Image.fromarray(np.ascontiguousarray(pixels)).convert("L"))
+
+
+def as_pixels(image: np.ndarray, name: str = "image") -> np.ndarray:
+    """Convert an array to 8 bits as :func:`as_uint8` does, but keep its colours.
+
+    Parameters
+    ----------
+    image : array of shape (h, w), (h, w, 3) or (h, w, 4)
+        As for :func:`as_uint8`.
+    name : str
+        Name of the image in error messages.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w) or (h, w, 3)
+        Grey levels, or red, green and blue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_pixels(np.array([[[0.0, 0.5, 1.0]]])).tolist()
+    [[[0, 128, 255]]]
+    """
     image = np.asarray(image)
     if not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (3, 4))) or image.size == 0:
         raise ImageError(f"{name}: shape {image.shape}; expected (height, width) or (height, width, 3 or 4)")
     image = _to_8_bits(image, name)
-    if image.ndim == 2:
-        return image
-    from PIL import Image
-
-    if image.shape[2] == 4:
-        _check_opaque(image[..., 3], name)
-    return np.array(Image.fromarray(np.ascontiguousarray(image[..., :3])).convert("L"))
+    if image.ndim == 3 and image.shape[2] == 4:
+        try:
+            check_opaque(image[..., 3])
+        except PictureError as error:
+            raise ImageError(f"{name}: {error}") from None
+        image = image[..., :3]
+    return image
 
 
 def _to_8_bits(image: np.ndarray, name: str) -> np.ndarray:
@@ -328,10 +335,8 @@ def check_same_size(reference: np.ndarray, image: np.ndarray, name: str = "image
 
     Parameters
     ----------
-    reference : ndarray (h, w)
-        The reference image.
-    image : ndarray (h, w)
-        The image to check.
+    reference, image : ndarray, shape (h, w) or (h, w, 3)
+        The reference image, and the image to check.
     name : str
         Name of the image in the error message.
 
@@ -348,7 +353,7 @@ def check_same_size(reference: np.ndarray, image: np.ndarray, name: str = "image
     llise.images.ImageError: copy.png: 9 x 8 pixels, but the reference has 8 x 8; crop or resize one of them so that \
 pixels correspond
     """
-    if image.shape != reference.shape:
+    if image.shape[:2] != reference.shape[:2]:
         raise ImageError(
             f"{name}: {_size(image)} pixels, but the reference has {_size(reference)}; "
             "crop or resize one of them so that pixels correspond"
