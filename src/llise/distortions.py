@@ -17,6 +17,7 @@ import numpy as np
 
 from llise.kinds import registry
 from llise.kinds.base import FunctionKind, Kind, Path
+from llise.kinds.color_base import suited
 from llise.kinds.grey import check_image, mse, quantise
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
 from llise.kinds.search import TOLERANCE, Search, SharedPaths
@@ -179,8 +180,8 @@ def apply(image: np.ndarray, kind: str, mse: float, random_state: Any = None, **
 
     Parameters
     ----------
-    image : ndarray of uint8, shape (h, w)
-        Grey image.
+    image : ndarray of uint8, shape (h, w) or (h, w, 3)
+        Grey or colour image, as for :func:`make`.
     kind : str
         One of :func:`kinds`.
     mse : float
@@ -229,8 +230,8 @@ def make(
 
     Parameters
     ----------
-    image : ndarray of uint8, shape (h, w)
-        Grey image.
+    image : ndarray of uint8, shape (h, w) or (h, w, 3)
+        Grey image, or colour, where kinds of the luma change all channels alike and the error is the mean over them.
     kind : str
         One of :func:`kinds`.
     mse : float
@@ -262,11 +263,10 @@ def make(
     >>> copy.strength < 1, copy.reached
     (True, True)
     """
-    image = check_image(image)
-    target = image if reference is None else check_image(reference, "reference")
+    distortion, image = suited(registry.get(kind), image)
+    target = image if reference is None else suited(distortion, reference, "reference")[1]
     if target.shape != image.shape:
         raise ValueError(f"image is {image.shape} and reference is {target.shape}; both must have the same size")
-    distortion = registry.get(kind)
     directions = _directions(distortion, direction)
     if not (np.isfinite(mse) and mse >= 0):
         raise ValueError(f"mse={mse!r}: expected a finite number, 0 or more")
@@ -328,8 +328,7 @@ def reach(image: np.ndarray, kind: str, random_state: Any = None, *, direction: 
     >>> distortions.reach(np.full((16, 16), 250, np.uint8), "luminance", direction=1)
     25.0
     """
-    image = check_image(image)
-    distortion = registry.get(kind)
+    distortion, image = suited(registry.get(kind), image)
     errors = []
     for turn in _directions(distortion, direction):
         path = distortion.path(image, np.random.default_rng(as_seed(random_state)), turn)

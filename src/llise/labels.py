@@ -9,6 +9,9 @@ FURTHER_KINDS = ("jpeg2000", "speckle_noise", "pixelation", "quantization", "sha
 NAMED_KINDS = (*KINDS, *FURTHER_KINDS)
 """All kinds that a diagnosis names and estimates."""
 
+COLOR_KINDS = ("saturation", "color_cast", "chroma_noise", "chroma_blur")
+"""Faults of colour, which only colour pictures can have."""
+
 LABELS = ("original", *KINDS)
 """The original and the six distortions; the index of a label is its code in integer maps."""
 

@@ -59,6 +59,20 @@ def _registered(context: click.Context, parameter: click.Parameter, files: tuple
     return files
 
 
+def _color(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int, int] | None:
+    if value is None:
+        return None
+    from PIL import ImageColor
+
+    try:
+        return ImageColor.getrgb(value)[:3]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no colour; use a name such as white, or #ffffff") from None
+
+
+background_option = click.option(
+    "--background", metavar="COLOR", callback=_color, help="Lay transparent pixels on this colour, such as white."
+)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show errors only: no progress, notes or warnings.")
 NO_ALIGN = "Judge copies as they lie, also where they are shifted, turned or scaled."
 no_align_option = click.option("--no-align", is_flag=True, help=NO_ALIGN)

@@ -83,6 +83,15 @@ def limit_of(kind: str) -> Limit | None:
     return None if strongest is None else Limit("strength {} at most", lambda at: at["strength"], highest=strongest)
 
 
+def _largest_change(at: Mapping[str, float]) -> float:
+    """Largest change of a channel: of its gain in per cent, or of its offset in levels."""
+    changes = [100 * abs(value - 1) for name, value in at.items() if name.endswith("_gain")]
+    changes += [abs(value) for name, value in at.items() if name.endswith("_offset")]
+    if not changes:
+        raise KeyError("gain")
+    return max(changes)
+
+
 LIMITS = {
     "contrast": Limit("a gain that differs from 1 by {} at most", lambda at: abs(at["gain"] - 1)),
     "gaussian_noise": Limit("a deviation of {} grey levels at most", lambda at: at["sigma"]),
@@ -100,6 +109,10 @@ LIMITS = {
     "quantization": Limit("{} levels or more", lambda at: at["levels"], at_least=True, highest=256.0),
     "sharpening": Limit("an amount of {} at most", lambda at: at["amount"]),
     "content": Limit("{} % of the pixels at most", lambda at: 100 * at["coverage"], highest=100.0),
+    "saturation": Limit("a factor that differs from 1 by {} at most", lambda at: abs(at["factor"] - 1)),
+    "color_cast": Limit("a change of a channel by {} % or levels at most", lambda at: _largest_change(at)),
+    "chroma_noise": Limit("a deviation of {} levels of chroma at most", lambda at: at["sigma"]),
+    "chroma_blur": Limit("{} px of chroma at most", lambda at: at["sigma"]),
 }
 """Limit of each kind that has one.
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from llise.kinds.base import Kind
 from llise.kinds.blur import Blur
+from llise.kinds.chroma_blur import ChromaBlur
+from llise.kinds.chroma_noise import ChromaNoise
+from llise.kinds.color_cast import ColorCast
 from llise.kinds.content import Content
 from llise.kinds.contrast import Contrast
 from llise.kinds.gaussian_noise import GaussianNoise
@@ -14,6 +17,7 @@ from llise.kinds.luminance import Luminance
 from llise.kinds.misalignment import Misalignment
 from llise.kinds.pixelation import Pixelation
 from llise.kinds.quantization import Quantization
+from llise.kinds.saturation import Saturation
 from llise.kinds.sharpening import Sharpening
 from llise.kinds.speckle_noise import SpeckleNoise
 
@@ -121,3 +125,8 @@ register(Quantization())
 register(Sharpening())
 register(Content())
 register(Misalignment())
+# Kinds of colour faults, in the order of llise.labels.COLOR_KINDS.
+register(Saturation())
+register(ColorCast())
+register(ChromaNoise())
+register(ChromaBlur())

@@ -1,0 +1,37 @@
+"""Chroma noise: independent normal numbers are added to both chroma planes, the luma stays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from llise.colours import TO_RGB
+from llise.kinds.base import Draw, Path
+from llise.kinds.color_base import ColorKind
+
+
+class ChromaNoise(ColorKind):
+    """Noise of the chroma planes; the strength is its standard deviation in levels of Cb and Cr.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.colours import planes_of
+    >>> from llise.kinds.chroma_noise import ChromaNoise
+    >>> image = np.full((64, 64, 3), 100, np.uint8)
+    >>> copy = planes_of(ChromaNoise().path(image, np.random.default_rng(0))(5.0))
+    >>> copy.std(axis=(0, 1)).round().tolist()
+    [0.0, 5.0, 5.0]
+    """
+
+    name = "chroma_noise"
+    title = "chroma noise"
+    short_title = "chroma noise"
+    strongest = 1e3
+
+    def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
+        base = image.astype(np.float32)
+        noise = rng.standard_normal((*image.shape[:2], 2), dtype=np.float32) @ TO_RGB[:, 1:].T
+        return lambda strength: base + np.float32(strength) * noise
+
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: float) -> Draw:
+        return Draw(self.path(image, rng), 60.0, lambda strength: {"sigma": strength})
