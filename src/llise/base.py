@@ -40,15 +40,15 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     embedding_: Array
     training_images_: Array
-    image_shape_: tuple[int, int] | None
+    image_shape_: tuple[int, ...] | None
 
     def fit(self, X, y=None):
         """Learn the manifold of images.
 
         Parameters
         ----------
-        X : array (n, h, w) or (n, h*w)
-            Training images, or their pixels as rows.
+        X : array (n, h, w), (n, h, w, 3) or (n, h*w)
+            Training images, grey or in colour, or their pixels as rows.
         y : None
             Ignored.
 
@@ -72,8 +72,8 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array (n, h, w) or (n, h*w)
-            Training images, or their pixels as rows.
+        X : array (n, h, w), (n, h, w, 3) or (n, h*w)
+            Training images, grey or in colour, or their pixels as rows.
         y : None
             Ignored.
 
@@ -99,7 +99,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array (m, h, w) or (m, h*w)
+        X : array (m, h, w), (m, h, w, 3) or (m, h*w)
             Images of the size of the training images.
 
         Returns
@@ -132,7 +132,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        array (m, h, w) or (m, h*w)
+        array (m, h, w), (m, h, w, 3) or (m, h*w)
             Images; rows where `image_shape` is set or the training data were rows.
 
         Examples
@@ -153,11 +153,13 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"X has {rows.shape[1]} columns, expected {b * p}: {p} coordinates of each of {b} blocks, as transform "
                 "returns them."
             )
-        _, height, width = images.shape
+        height, width = images.shape[1:3]
         whole = BlockGrid(height, width, height, width)
         grid = whole if b == 1 else BlockGrid.of_images((height, width), self.block_size)
         coordinates = rows.reshape(len(rows), b, p).swapaxes(0, 1)
-        result = images_of(coordinates, training, images, grid, min(self.n_neighbors, n))
+        channels = [images] if images.ndim == 3 else [images[..., channel] for channel in range(3)]
+        parts = [images_of(coordinates, training, part, grid, min(self.n_neighbors, n)) for part in channels]
+        result = parts[0] if len(parts) == 1 else namespace(parts[0]).stack(parts, axis=-1)
         as_rows = self.image_shape is not None or self.image_shape_ is None
         return result.reshape(len(rows), -1) if as_rows else result
 

@@ -12,6 +12,7 @@ from llise.base import Learner
 from llise.duplicates import identical_training_image
 from llise.engine.tasks import interruptible
 from llise.gram import Kernel, refuse_unnormalisable
+from llise.planes import check_weights, weighted_planes
 from llise.validation import as_images, grey_range
 
 Array = Any
@@ -31,10 +32,12 @@ class LLE(Learner):
         Number p of coordinates; less than the number of images.
     n_neighbors : int, default 10
         Number k of neighbours; at most n - 1 of n images are used (with a warning).
-    image_shape : (int, int), optional
-        Height and width of images passed as rows (n, h*w).
+    image_shape : tuple of int, optional
+        Height and width of images passed as rows (n, h*w), and 3 for colour.
     ridge : float, default 1e-3
         scikit-learn's ``reg``; at least 1e-6.
+    plane_weights : (float, float, float), default (1, 1, 1)
+        Weights of luma and the two chroma planes in inner products of colour images.
 
     Attributes
     ----------
@@ -44,7 +47,7 @@ class LLE(Learner):
         As scikit-learn's.
     block_grid_ : (int, int)
         (1, 1).
-    training_images_ : array (n, h, w)
+    training_images_ : array (n, h, w) or (n, h, w, 3)
         The images passed to ``fit``.
 
     Examples
@@ -56,11 +59,12 @@ class LLE(Learner):
     (1, 9, 2)
     """
 
-    def __init__(self, n_components=4, *, n_neighbors=10, image_shape=None, ridge=1e-3):
+    def __init__(self, n_components=4, *, n_neighbors=10, image_shape=None, ridge=1e-3, plane_weights=(1.0, 1.0, 1.0)):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.image_shape = image_shape
         self.ridge = ridge
+        self.plane_weights = plane_weights
 
     block_size = 1  # whole images: no size is too small
 
@@ -69,7 +73,7 @@ class LLE(Learner):
 
         Parameters
         ----------
-        X : array (m, h, w) or (m, h*w)
+        X : array (m, h, w), (m, h, w, 3) or (m, h*w)
             Images of the size of the training images.
 
         Returns
@@ -86,7 +90,7 @@ class LLE(Learner):
         """
         check_is_fitted(self, "embedding_")
         images, _ = as_images(self, X, reset=False)
-        coordinates = self._lle_.transform(self._features_.of_new(images))
+        coordinates = self._lle_.transform(self._features_.of_new(self._planes(images)))
         identical = identical_training_image(images, self.training_images_)
         coordinates[identical >= 0] = self.embedding_[0, identical[identical >= 0]]
         return coordinates[None].astype(_float_of(images), copy=False)
@@ -97,7 +101,7 @@ class LLE(Learner):
         k, p = self._counts(n)
         self.training_images_ = images
         kernel = self._kernel().resolved(images[0].size)
-        self._features_ = interruptible(_Features, kernel, images, self._scale(images), p)
+        self._features_ = interruptible(_Features, kernel, self._planes(images), self._scale(images), p)
         lle = LocallyLinearEmbedding(n_neighbors=k, n_components=p, reg=self._ridge(), eigen_solver="dense")
         coordinates = interruptible(lle.fit_transform, self._features_.training) * np.sqrt(n)
         self._lle_ = lle
@@ -106,6 +110,10 @@ class LLE(Learner):
         self.reconstruction_error_ = float(lle.reconstruction_error_)
         self.block_grid_ = (1, 1)
         self._forget_map()
+
+    def _planes(self, images: Array) -> Array:
+        """Grey images as they are; luma and chroma of colour images."""
+        return images if images.ndim == 3 else weighted_planes(images, check_weights(self.plane_weights))
 
     def _kernel(self) -> Kernel:
         return Kernel("linear")
@@ -130,6 +138,8 @@ class KernelLLE(LLE):
         As in :class:`LLISE`.
     ridge : float, default 1e-3
         As in :class:`LLE`.
+    plane_weights : (float, float, float), default (1, 1, 1)
+        As in :class:`LLE`.
 
     Examples
     --------
@@ -151,8 +161,11 @@ class KernelLLE(LLE):
         image_shape=None,
         data_range=None,
         ridge=1e-3,
+        plane_weights=(1.0, 1.0, 1.0),
     ):
-        super().__init__(n_components, n_neighbors=n_neighbors, image_shape=image_shape, ridge=ridge)
+        super().__init__(
+            n_components, n_neighbors=n_neighbors, image_shape=image_shape, ridge=ridge, plane_weights=plane_weights
+        )
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

@@ -16,6 +16,7 @@ from llise.engine.backend import check_device, to_numpy
 from llise.execution import Execution
 from llise.gram import Kernel
 from llise.pipeline import Fitted, Settings
+from llise.planes import check_weights, laid_out
 from llise.restoring import checked_blocks
 from llise.validation import as_images, check_choice, check_integer, check_jobs, check_number, check_range, grey_range
 from llise.weights import CONSTRAINTS, RIDGE
@@ -39,8 +40,8 @@ class LLISE(Learner):
         Number k of neighbours; at most n - 1 of n images are used (with a warning).
     block_size : int, default 8
         Side of a block in pixels.  Images whose sides are no multiple of it are padded by repeating the edge.
-    image_shape : (int, int), optional
-        Height and width of images passed as rows (n, h*w).  Without it, each row is one block.
+    image_shape : tuple of int, optional
+        Height and width of images passed as rows (n, h*w), and 3 for colour.  Without it, each row is one block.
     constraint : {"sphere", "affine"}, default "sphere"
         Weights of unit norm (the paper) or of unit sum (as in LLE).
     solver : {"exact", "admm"} or ADMM, default "exact"
@@ -54,6 +55,8 @@ class LLISE(Learner):
         Regularisation of the affine weights, relative to the trace of the local Gram matrix; at least 1e-6.
     data_range : float, optional
         Grey values lie in [0, data_range].  None infers it for uint8, uint16 and floats in [0, 1].
+    plane_weights : (float, float, float), default (1, 1, 1)
+        Weights of luma and the two chroma planes in the SSIM of colour images (docs/math.md, eq. 46).
     store_weights : bool, default True
         Whether to store ``weights_`` and ``neighbors_``.
     device : str, optional
@@ -85,7 +88,7 @@ class LLISE(Learner):
         All results block by block.
     data_range_ : float
         The range of grey values that was used.
-    training_images_ : array (n, h, w)
+    training_images_ : array (n, h, w) or (n, h, w, 3)
         The images passed to ``fit``.
 
     Examples
@@ -113,6 +116,7 @@ class LLISE(Learner):
         luminance=0.0,
         ridge=RIDGE,
         data_range=None,
+        plane_weights=(1.0, 1.0, 1.0),
         store_weights=True,
         device=None,
         random_state=None,
@@ -129,6 +133,7 @@ class LLISE(Learner):
         self.luminance = luminance
         self.ridge = ridge
         self.data_range = data_range
+        self.plane_weights = plane_weights
         self.store_weights = store_weights
         self.device = device
         self.random_state = random_state
@@ -140,7 +145,7 @@ class LLISE(Learner):
 
         Parameters
         ----------
-        X : array (m, h, w) or (m, h*w)
+        X : array (m, h, w), (m, h, w, 3) or (m, h*w)
             Images of the size of the training images.
         return_error : bool, default False
             Whether to return the reconstruction errors as well.
@@ -164,7 +169,8 @@ class LLISE(Learner):
         images, grid = as_images(self, X, reset=False)
         check_range(images, self.data_range_, rows=self.image_shape_ is None)
         execution = self._execution("transform")
-        result = execution.embed(images, self.training_images_, grid, self.blocks_, self._fitted_settings)
+        new, training = self._planes(images), self._planes(self.training_images_)
+        result = execution.embed(new, training, grid, self.blocks_, self._fitted_settings)
         return result if return_error else result[0]
 
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -243,19 +249,26 @@ class LLISE(Learner):
         images, grid = as_images(self, X, reset=True)
         self.data_range_ = grey_range(images, self.data_range, rows=self.image_shape_ is None)
         settings = self._settings(images, grid)
-        fitted = self._execution("fit").fit(images, grid, settings, self.store_weights)
+        fitted = self._execution("fit").fit(self._planes(images), grid, settings, self.store_weights)
         self._store(fitted, images, grid, settings)
 
     def _execution(self, verb: str) -> Execution:
         progress = f"{type(self).__name__} {verb}" if self.verbose else None
         return Execution(self.device, self.n_jobs, progress)
 
+    def _planes(self, images: Array) -> Array:
+        """Grey images as they are; the planes of colour images side by side, block by block."""
+        if images.ndim == 3:
+            return images
+        weights = check_weights(self.plane_weights)
+        return laid_out(images, self.block_size, weights, centre=self._kernel().is_linear)
+
     def _kernel(self) -> Kernel:
         return Kernel("linear")
 
     def _settings(self, images: Array, grid: BlockGrid) -> Settings:
         """The checked parameters as the pipeline takes them."""
-        n, q = images.shape[0], grid.q
+        n, q = images.shape[0], grid.q if images.ndim == 3 else grid.q // 3
         k, p = self._counts(n)
         check_jobs(self.n_jobs)
         check_device(self.device)
@@ -268,6 +281,8 @@ class LLISE(Learner):
                 f"luminance={luminance:g} goes with the linear kernel only: the kernel {kernel.name!r} takes the "
                 "luminance of blocks into account anyway. Use luminance=0."
             )
+        if luminance and images.ndim == 4:
+            raise ValueError(f"luminance={luminance:g} goes with grey images only; use luminance=0 for colour images.")
         if q < 2:
             raise ValueError(f"X has n_features={q}: a block needs at least 2 values for its SSIM.")
         admm = self._admm(kernel)
@@ -321,7 +336,7 @@ class KernelLLISE(LLISE):
         Constant of the polynomial and the sigmoid kernel.
     n_neighbors, block_size, image_shape, constraint, solver, as_published, luminance, ridge
         As in :class:`LLISE`.
-    data_range, store_weights, device, random_state, n_jobs, verbose
+    data_range, plane_weights, store_weights, device, random_state, n_jobs, verbose
         As in :class:`LLISE`.
 
     Examples
@@ -350,6 +365,7 @@ class KernelLLISE(LLISE):
         luminance=0.0,
         ridge=RIDGE,
         data_range=None,
+        plane_weights=(1.0, 1.0, 1.0),
         store_weights=True,
         device=None,
         random_state=None,
@@ -367,6 +383,7 @@ class KernelLLISE(LLISE):
             luminance=luminance,
             ridge=ridge,
             data_range=data_range,
+            plane_weights=plane_weights,
             store_weights=store_weights,
             device=device,
             random_state=random_state,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -10,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from llise.blocks import BlockGrid
 from llise.engine.backend import namespace
+from llise.planes import colour_grid
 
 Array = Any
 MOST_JOBS = 1024  # threads; each takes memory, and a process has no use for so many
@@ -24,17 +26,17 @@ def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]
     estimator : estimator
         Has the parameters ``image_shape`` and ``block_size``; with ``reset`` its attributes ``image_shape_`` and
         ``n_features_in_`` are set.
-    X : array (n, h, w) or (n, h*w)
-        Images, or rows of pixels.  Rows without ``image_shape`` are one block each.
+    X : array (n, h, w), (n, h, w, 3) or (n, h*w)
+        Grey or colour images, or rows of pixels.  Rows without ``image_shape`` are one block each.
     reset : bool
         True for training images; False for new images, which must have the size of the training images.
 
     Returns
     -------
-    images : array (n, h, w)
+    images : array (n, h, w) or (n, h, w, 3)
         (n, 1, q) where each row is one block.
     grid : BlockGrid
-        How the images are cut into blocks.
+        How the images are cut into blocks; colour images after :func:`llise.planes.laid_out`.
 
     Examples
     --------
@@ -46,30 +48,34 @@ def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]
     """
     ndim = getattr(X, "ndim", None)
     shape = estimator.image_shape
-    if ndim == 4:
-        raise ValueError(f"X has shape {tuple(X.shape)}: colour images are not supported; pass grey (n, h, w).")
-    if ndim == 3:
+    if ndim == 4 and X.shape[-1] != 3:
+        raise ValueError(f"X has shape {tuple(X.shape)}: expected grey images (n, h, w) or colour images (n, h, w, 3).")
+    if ndim in (3, 4):
         shape = _checked_shape(estimator, tuple(X.shape[1:]), reset)
         X = X.reshape(X.shape[0], -1)
     rows = _checked_rows(estimator, X, reset)
     n, q = rows.shape
     if reset:
-        estimator.image_shape_ = None if shape is None else (int(shape[0]), int(shape[1]))
+        estimator.image_shape_ = None if shape is None else tuple(int(side) for side in shape)
     shape = estimator.image_shape_
     if shape is None:
         return rows.reshape(n, 1, q), BlockGrid.of_rows(q)
-    if shape[0] * shape[1] != q:
-        raise ValueError(f"rows have {q} values, but image_shape={tuple(shape)} needs {shape[0] * shape[1]}.")
-    return rows.reshape(n, *shape), BlockGrid.of_images(shape, check_integer("block_size", estimator.block_size, 1))
+    if len(shape) not in (2, 3) or shape[2:] not in ((), (3,)):
+        raise ValueError(f"image_shape={tuple(shape)}: expected (height, width), or (height, width, 3) for colour.")
+    if math.prod(shape) != q:
+        raise ValueError(f"rows have {q} values, but image_shape={tuple(shape)} needs {math.prod(shape)}.")
+    size = check_integer("block_size", estimator.block_size, 1)
+    grid = colour_grid(shape, size) if len(shape) == 3 else BlockGrid.of_images(shape, size)
+    return rows.reshape(n, *shape), grid
 
 
-def _checked_shape(estimator: Any, shape: tuple[int, int], reset: bool) -> tuple[int, int]:
-    """The shape of images passed as (n, h, w), if it agrees with ``image_shape`` and with the training images."""
-    size = f"{shape[0]}x{shape[1]}"
+def _checked_shape(estimator: Any, shape: tuple[int, ...], reset: bool) -> tuple[int, ...]:
+    """The shape of images that are not passed as rows, if it agrees with ``image_shape`` and the training images."""
+    size = "x".join(map(str, shape))
     if estimator.image_shape is not None and tuple(estimator.image_shape) != shape:
         raise ValueError(f"images are {size}, but image_shape={tuple(estimator.image_shape)}; leave it None.")
     if not reset and estimator.image_shape_ != shape:
-        fitted = "rows" if estimator.image_shape_ is None else "{}x{}".format(*estimator.image_shape_)
+        fitted = "rows" if estimator.image_shape_ is None else "x".join(map(str, estimator.image_shape_))
         raise ValueError(
             f"images are {size}, but the estimator was fitted on {fitted}: crop or resize them to that size first."
         )
