@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,9 @@ ROUNDING = 1
 
 ROUNDING_MSE = 0.5
 """Mean squared error of a block that is more than rounding, even where no pixel differs by more than one level."""
+
+COLOR_ROUNDING = 2
+"""Largest difference of a channel that rounding leaves, where a program has converted the colours."""
 
 SSIM_ROWS = 256
 """Rows of the SSIM map that are computed at once, so that large pictures need little memory."""
@@ -87,6 +90,40 @@ def measure_differences(reference: np.ndarray, copy: np.ndarray) -> Differences:
         differs=largest > 0,
         changed=(largest > ROUNDING) | (block_mse >= ROUNDING_MSE),
     )
+
+
+def add_colours(differences: Differences, reference: np.ndarray, copy: np.ndarray) -> Differences:
+    """Add the blocks whose colours differ to those whose luma does.
+
+    Parameters
+    ----------
+    differences : Differences
+        Of the luma of the two pictures.
+    reference, copy : ndarray of uint8, shape (h, w, 3)
+        The two pictures.
+
+    Returns
+    -------
+    Differences
+        With the blocks in which any channel of any pixel differs, and those in which one differs beyond rounding. The
+        errors stay those of the luma.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.differences import add_colours, measure_differences
+    >>> grey = np.zeros((8, 8), np.uint8)
+    >>> blue = np.zeros((8, 8, 3), np.uint8)
+    >>> blue[0, 0, 2] = 4
+    >>> add_colours(measure_differences(grey, grey), 0 * blue, blue).changed.tolist()
+    [[True]]
+    """
+    differs, changed = differences.differs, differences.changed
+    for channel in range(3):
+        error = np.abs(np.subtract(copy[..., channel], reference[..., channel], dtype=np.int16))
+        largest = by_block(error, mode="constant").max(axis=-1)
+        differs, changed = differs | (largest > 0), changed | (largest > COLOR_ROUNDING)
+    return replace(differences, differs=differs, changed=changed)
 
 
 def _block_sizes(shape: tuple[int, ...]) -> np.ndarray:

@@ -16,6 +16,7 @@ from llise.cli.fit import fitted_diagnoser
 from llise.cli.options import (
     FILE,
     OUTPUT,
+    background_option,
     examples,
     jobs_option,
     kinds_option,
@@ -24,13 +25,14 @@ from llise.cli.options import (
     scheduler_option,
     seed_option,
 )
-from llise.cli.running import complain, progress, session
+from llise.cli.running import complain, note, progress, session
 
 if TYPE_CHECKING:
     import numpy as np
 
     from llise.diagnosis import Diagnoser, Diagnosis
     from llise.output.rows import Rows
+    from llise.picture_files.decoding import Background
 
 
 @click.command(
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     help="Learn the manifold of the reference for the report, or do without.  [default: with --html]",
 )
 @no_align_option
+@background_option
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of learned manifolds.")
 @kinds_option
 @jobs_option
@@ -62,10 +65,11 @@ if TYPE_CHECKING:
 @quiet_option
 def diagnose(
     reference: Path, images: tuple[Path, ...], as_json: bool, as_csv: bool, html: Path | None,
-    model: Path | None, manifold: bool | None, no_align: bool, no_cache: bool, kind_files: tuple[Path, ...], jobs: int,
+    model: Path | None, manifold: bool | None, no_align: bool, background: Background | None, no_cache: bool,
+    kind_files: tuple[Path, ...], jobs: int,
     scheduler: str | None, seed: int, quiet: bool,
 ) -> int:  # fmt: skip
-    """Say what is wrong with copies of an image.
+    """Say what is wrong with copies of an image, in luma and colour.
 
     Each IMAGE is a copy of REFERENCE and has the same size. A folder stands for all images in it. An image that
     cannot be read is reported and skipped; the exit status is then 1. A report also shows where the copies lie in
@@ -78,7 +82,7 @@ def diagnose(
         raise click.UsageError("--json and --csv exclude each other; choose one")
     learned = html is not None if manifold is None else manifold
     with session(quiet, jobs if learned or model else None, scheduler):
-        from llise.images import ImageError, check_reference, read_image
+        from llise.images import ImageError, as_uint8, check_reference, read_image
 
         files = _expand(images)
         problems = [problem for _, problem in files if problem]
@@ -86,8 +90,10 @@ def diagnose(
             raise ImageError(problems[0])
         for problem in problems:
             complain(problem)
-        pixels = read_image(reference)
-        check_reference(pixels, name=str(reference))
+        for skipped in _skipped(images):
+            note(f"{skipped}: not an image format that is read; skipped", quiet)
+        pixels = read_image(reference, color=True, background=background)
+        check_reference(as_uint8(pixels), name=str(reference))
         if model:
             diagnoser = _load(model, pixels, reference)
         elif learned:
@@ -98,7 +104,7 @@ def diagnose(
             diagnoser = Diagnoser(pixels)
         diagnoser.align = not no_align
         form = "json" if as_json else "csv" if as_csv else "table"
-        return judge_files(diagnoser, str(reference), images, form, html, quiet, reported=problems)
+        return judge_files(diagnoser, str(reference), images, form, html, quiet, problems, background)
 
 
 def judge_files(
@@ -109,6 +115,7 @@ def judge_files(
     html: Path | None,
     quiet: bool,
     reported: Sequence[str] = (),
+    background: Background | None = None,
 ) -> int:
     """Diagnose images one after the other, print a row for each and write a report.
 
@@ -128,6 +135,8 @@ def judge_files(
         Show no progress.
     reported : sequence of str
         Problems that were reported before any work.
+    background : tuple of int, optional
+        Colour on which transparent pixels are laid.
 
     Returns
     -------
@@ -140,7 +149,7 @@ def judge_files(
     0
     """
     files = _expand(paths)
-    rows = _rows(form, reference, [name for name, _ in files])
+    rows = _rows(form, reference, [name for name, _ in files], color=diagnoser.pixels.ndim == 3)
     failures = 0
     with ExitStack() as stack:
         report = None
@@ -155,7 +164,7 @@ def judge_files(
             if streams.failure() and not report:  # nobody reads the rows, and there is no file to write
                 break
             try:
-                diagnosis = _diagnosis(diagnoser, name, problem)
+                diagnosis = _diagnosis(diagnoser, name, problem, background)
             except ValueError as error:
                 failures += 1
                 if str(error) not in reported:
@@ -186,23 +195,38 @@ def _expand(paths: Sequence[str | Path]) -> list[tuple[str, str | None]]:
     return files
 
 
-def _rows(form: str, reference: str, names: Sequence[str]) -> Rows:
+def _rows(form: str, reference: str, names: Sequence[str], color: bool) -> Rows:
     """Standard output as a table, CSV or JSON."""
     from llise.kinds.sources import names as own_names
     from llise.output.rows import Csv, Json, Table
 
     if form == "json":
         return Json(sys.stdout, reference)
-    return Csv(sys.stdout, own_names()) if form == "csv" else Table(sys.stdout, names)
+    return Csv(sys.stdout, color, own_names()) if form == "csv" else Table(sys.stdout, names, color)
 
 
-def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosis:
+def _skipped(paths: Sequence[str | Path]) -> list[str]:
+    """Files of the folders that are not read; hidden ones are not mentioned."""
+    from llise.images import ImageError, image_files
+
+    skipped: list[str] = []
+    for folder in filter(os.path.isdir, paths):
+        try:
+            images = set(image_files([folder]))
+        except ImageError:
+            continue
+        others = (path for path in Path(folder).iterdir() if path not in images and not path.name.startswith("."))
+        skipped += sorted(str(path) for path in others if path.is_file())
+    return skipped
+
+
+def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None, background: Background | None) -> Diagnosis:
     """Read and judge one image; ValueError says what is wrong with the file."""
     from llise.images import ImageError, check_same_size, read_image
 
     if problem:
         raise ImageError(problem)
-    image = read_image(name)
+    image = read_image(name, color=True, background=background)
     check_same_size(diagnoser.reference, image, name)
     try:
         diagnosis = next(iter(diagnoser.diagnose([image])))
@@ -214,12 +238,13 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None) -> Diagnosi
 
 def _load(path: Path, reference: np.ndarray, name: Path) -> Diagnoser:
     """The model at ``path``, which must be a diagnoser of this reference."""
+    from llise.images import as_uint8
     from llise.storage import models
 
     def check(header: models.Header) -> None:
         if header.class_name != "Diagnoser":
             raise models.ModelError(f"{path}: holds a {header.class_name}, not a Diagnoser; make one with llise fit")
-        if header.reference_sha256 != models.content_hash(reference):
+        if header.reference_sha256 != models.content_hash(as_uint8(reference)):
             raise models.ModelError(f"{path}: was fitted to another reference than {name}; run llise fit {name}")
 
-    return models.load(path, check)
+    return models.load(path, check).with_colours(reference)

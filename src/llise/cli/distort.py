@@ -92,8 +92,14 @@ class KindName(click.Choice):
 @seed_option
 @quiet_option
 def distort(
-    image: Path, kinds: tuple[str, ...], mse: float, out: Path, background: Background | None,
-    kind_files: tuple[Path, ...], seed: int, quiet: bool,
+    image: Path,
+    kinds: tuple[str, ...],
+    mse: float,
+    out: Path,
+    background: Background | None,
+    kind_files: tuple[Path, ...],
+    seed: int,
+    quiet: bool,
 ) -> None:
     """Make a distorted copy with a given error.
 

@@ -53,7 +53,7 @@ def fitted_diagnoser(reference: np.ndarray, seed: int, quiet: bool, cached: bool
 
     Parameters
     ----------
-    reference : ndarray of uint8, shape (h, w)
+    reference : ndarray of uint8, shape (h, w) or (h, w, 3)
         The reference.
     seed : int
         Seed for all random numbers.
@@ -72,14 +72,16 @@ def fitted_diagnoser(reference: np.ndarray, seed: int, quiet: bool, cached: bool
     >>> fitted_diagnoser(reference, seed=0, quiet=True)  # doctest: +SKIP
     """
     from llise.diagnosis import Diagnoser
+    from llise.images import as_uint8
     from llise.storage import cache
 
     settings: dict[str, Any] = {"random_state": seed}
-    model = cache.lookup(reference, settings) if cached else None
+    luma = as_uint8(reference)
+    model = cache.lookup(luma, settings) if cached else None
     if model is not None:
-        return model
+        return model.with_colours(reference)
     note("learning the manifold of the reference", quiet)
     diagnoser = Diagnoser(reference, **settings).fit()
-    if cached and cache.keep(diagnoser, reference, settings):
+    if cached and cache.keep(diagnoser, luma, settings):
         note("the manifold is cached; the next run with this reference does not learn it again", quiet)
     return diagnoser

@@ -11,8 +11,11 @@ import numpy as np
 from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
+from llise.colours import stacked, without_colour
 from llise.diagnosis.aligned_faults import judge_aligned
 from llise.diagnosis.block_sums import BLOCK, box_of
+from llise.diagnosis.colour import diagnose_colours
+from llise.diagnosis.colour_judge import shipped_colour_judge
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate, region_error
 from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place, without_gaps
@@ -25,11 +28,11 @@ from llise.diagnosis.parts import Judge as AreaJudge
 from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import connected_areas
-from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, block_labels
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, label_blocks
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
 from llise.diagnosis.taught import taught_kinds
 from llise.diagnosis.verification import evidence, likely_sets, simplest, told_apart, weighed
-from llise.images import as_uint8, check_reference, check_same_size
+from llise.images import as_pixels, as_uint8, check_reference, check_same_size
 from llise.kinds.sources import sources
 
 if TYPE_CHECKING:
@@ -45,8 +48,9 @@ class Diagnoser:
 
     Parameters
     ----------
-    reference : array (h, w)
-        The pristine image; other than 8-bit grey is converted by the rules of :mod:`llise.images`.
+    reference : array (h, w) or (h, w, 3)
+        The pristine image, grey or red, green and blue; other than 8 bits is converted by the rules of
+        :mod:`llise.images`.
     judge : Judge, optional
         Another judge than the shipped one.
     false_alarms : float
@@ -61,6 +65,10 @@ class Diagnoser:
 
     Attributes
     ----------
+    pixels : ndarray of uint8, shape (h, w) or (h, w, 3)
+        The reference with its colours; without channels where it has none.
+    reference : ndarray of uint8, shape (h, w)
+        Its luma.
     manifold : ReferenceManifold or None
         The manifold, where it was learned.
     own_kinds, labels : tuple of str
@@ -89,7 +97,8 @@ class Diagnoser:
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.reference = as_uint8(reference, "reference")
+        self.pixels = without_colour(as_pixels(reference, "reference"))
+        self.reference = as_uint8(self.pixels)
         check_reference(self.reference, BLOCK)
         self.judge = judge or shipped_judge()
         self.false_alarms = check_false_alarms(false_alarms)
@@ -150,12 +159,44 @@ class Diagnoser:
         self.manifold = manifold.fit(self.reference, progress)
         return self
 
+    def with_colours(self, pixels: np.ndarray) -> Diagnoser:
+        """Give a diagnoser of a luma, such as one that was read from a file, the colours of its reference.
+
+        Parameters
+        ----------
+        pixels : array (h, w) or (h, w, 3)
+            The reference.
+
+        Returns
+        -------
+        Diagnoser
+            This object.
+
+        Raises
+        ------
+        ValueError
+            The luma is another one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import llise
+        >>> colours = np.random.default_rng(0).integers(0, 255, (16, 16, 3), dtype=np.uint8)
+        >>> llise.Diagnoser(llise.images.as_uint8(colours)).with_colours(colours).pixels.shape
+        (16, 16, 3)
+        """
+        pixels = without_colour(as_pixels(pixels, "reference"))
+        if not np.array_equal(as_uint8(pixels), self.reference):
+            raise ValueError("the luma of these pixels is not that of the reference; pass the reference itself")
+        self.pixels = pixels
+        return self
+
     def diagnose(self, images: Iterable[np.ndarray]) -> Iterator[Diagnosis]:
         """Judge images one after the other; only one is held at a time.
 
         Parameters
         ----------
-        images : iterable of array (h, w)
+        images : iterable of array (h, w) or (h, w, 3)
             Copies of the reference.
 
         Yields
@@ -177,7 +218,25 @@ class Diagnoser:
             yield diagnosis
 
     def _diagnose(self, image: np.ndarray) -> Diagnosis:
-        image = as_uint8(image)
+        pixels = without_colour(as_pixels(image))
+        if pixels.ndim == 3 or self.pixels.ndim == 3:
+            return self._diagnose_colours(stacked(pixels))
+        return self._diagnose_grey(pixels)
+
+    def _diagnose_colours(self, image: np.ndarray) -> Diagnosis:
+        check_same_size(self.reference, image)
+
+        def judge_luma(reference: np.ndarray, copy: np.ndarray) -> Diagnosis:
+            same = np.array_equal(reference, self.reference)
+            options = {"judge": self.judge, "false_alarms": self.false_alarms, "align": self.align}
+            return (self if same else Diagnoser(reference, **options))._diagnose_grey(copy)
+
+        diagnosis = diagnose_colours(stacked(self.pixels), image, shipped_colour_judge(), judge_luma)
+        if self.manifold:
+            diagnosis.nearest, diagnosis.position = self.manifold.place(as_uint8(image))
+        return diagnosis
+
+    def _diagnose_grey(self, image: np.ndarray) -> Diagnosis:
         check_same_size(self.reference, image)
         measures = measure_copy(self.reference, image)
         # A kind of one's own may look like a small shift; so it is looked for before a copy is aligned.
@@ -195,7 +254,7 @@ class Diagnoser:
             mse=measures.mse,
             psnr=measures.psnr,
             ssim=measures.ssim,
-            block_labels=block_labels(faults, measures.differs, self.labels),
+            block_labels=label_blocks(faults, measures.differs, self.labels),
             labels=self.labels,
             block_severity=measures.block_mse,
             image=image,
@@ -373,9 +432,9 @@ def diagnose(reference: np.ndarray, images: Iterable[np.ndarray], **options: Any
 
     Parameters
     ----------
-    reference : array (h, w)
-        The pristine image.
-    images : iterable of array (h, w)
+    reference : array (h, w) or (h, w, 3)
+        The pristine image, grey or in colour.
+    images : iterable of array (h, w) or (h, w, 3)
         Copies of it, of the same size.
     **options
         Of :class:`Diagnoser`.

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis.colour_measures import ColorMeasures
 from llise.diagnosis.sets import UNKNOWN
 from llise.differences import BLOCK
-from llise.labels import FURTHER_KINDS, LABELS, MISALIGNMENT
+from llise.labels import COLOR_KINDS, FURTHER_KINDS, LABELS, MISALIGNMENT
 
-BLOCK_LABELS = (*LABELS, UNKNOWN, *FURTHER_KINDS, MISALIGNMENT)
+BLOCK_LABELS = (*LABELS, UNKNOWN, *FURTHER_KINDS, MISALIGNMENT, *COLOR_KINDS)
 """Labels of blocks; the position of a name is its code in :attr:`Diagnosis.block_labels`."""
 
 
@@ -53,7 +54,8 @@ class Fault:
     area : float
         Share of the picture that the region covers.
     severity : dict of str to float
-        Mean squared error that each kind contributes inside the region.
+        Mean squared error that each kind contributes inside the region: that of the luma, for kinds of colour faults
+        the mean over red, green and blue.
     estimate : dict of str to dict of str to Interval
         For each kind its settings in its own units, such as ``{"jpeg": {"quality": Interval(12, 10, 14)}}``.
     explained : float
@@ -113,7 +115,7 @@ class Fault:
         )
 
 
-def block_labels(faults: list[Fault], differs: np.ndarray, labels: tuple[str, ...] = BLOCK_LABELS) -> np.ndarray:
+def label_blocks(faults: list[Fault], differs: np.ndarray, labels: tuple[str, ...] = BLOCK_LABELS) -> np.ndarray:
     """Label each block by the strongest kind of the strongest fault there; equal blocks are the original.
 
     Parameters
@@ -133,9 +135,9 @@ def block_labels(faults: list[Fault], differs: np.ndarray, labels: tuple[str, ..
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.result import Fault, block_labels
+    >>> from llise.diagnosis.result import Fault, label_blocks
     >>> region = np.array([[True, False]])
-    >>> block_labels([Fault(("blur",), 0.9, region, (0, 0, 8, 8), 0.5, {"blur": 80.0})], np.array([[True, True]]))
+    >>> label_blocks([Fault(("blur",), 0.9, region, (0, 0, 8, 8), 0.5, {"blur": 80.0})], np.array([[True, True]]))
     array([[4, 0]], dtype=int8)
     """
     codes = np.zeros(differs.shape, np.int8)
@@ -159,14 +161,16 @@ class Diagnosis:
     is_copy : bool
         Whether the image looks like a copy of the reference at all; if not, its only fault is ``("unknown",)``.
     mse, psnr, ssim : float
-        The usual full-reference measures (PSNR is infinite for an equal copy).
+        The usual full-reference measures of the luma (PSNR is infinite for an equal luma).
     block_labels : ndarray of int8, shape (rows, cols)
         Kind of each block, as index into `labels`: the strongest kind of the fault there. A block that
         equals the reference is always ``original``.
     block_severity : ndarray of float32, shape (rows, cols)
-        Measured mean squared error of each block.
-    image : ndarray of uint8, shape (h, w)
-        The image as it was judged.
+        Measured mean squared error of each block; of colours the mean over the channels.
+    color : ColorMeasures or None
+        Colour difference, and measures of each plane, where the copy or the reference has colours.
+    image : ndarray of uint8, shape (h, w) or (h, w, 3)
+        The image as it was judged, in colour where it or the reference has colours.
     ssim_map : ndarray of float32, shape (h, w)
         Local SSIM.
     nearest : ndarray of int16, shape (rows, cols, m), or None
@@ -203,6 +207,13 @@ class Diagnosis:
     file: str | None = None
     aligned_reference: np.ndarray | None = None
     labels: tuple[str, ...] = BLOCK_LABELS
+    color: ColorMeasures | None = None
+
+    @property
+    def n_pixels(self) -> int:
+        """Number of pixels of the picture."""
+        height, width = self.image.shape[:2]
+        return height * width
 
     @property
     def verdict(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from llise.differences import BLOCK, Differences, measure_differences
+from llise.differences import BLOCK, Differences, add_colours, measure_differences
 from llise.gate.measures import color_difference, colors_differ, measure_pair
 from llise.gate.outcome import JudgedFault, Measures, Outcome, Status, gravest
 from llise.gate.pairs import Pair
@@ -134,7 +134,9 @@ def _judge(outcome: Outcome, rules: Rules, measures_only: bool) -> tuple[Outcome
     broken = rules.broken_by(measures)
     outcome = replace(outcome, measures=measures, broken=broken, status=Status.FAIL if broken else Status.PASS)
     if not comparison.differences.changed.any():
-        return _within_rounding(outcome, comparison, rules), comparison
+        return replace(outcome, message="no difference beyond rounding"), comparison
+    if (measures_only or rules.max_color_difference is not None) and _only_colors_differ(comparison):
+        return _colours_measured(outcome, rules), comparison
     if measures_only:
         return _only_measured(outcome, rules), comparison
     return _diagnosed(outcome, comparison, rules), comparison
@@ -218,7 +220,8 @@ def compare(reference: np.ndarray, copy: np.ndarray, compared: np.ndarray | None
         return None
     greys = as_uint8(reference), as_uint8(copy)
     colors = (reference, copy) if reference.ndim == 3 else None
-    return Comparison(*greys, colors, compared, measure_differences(*greys))
+    differences = measure_differences(*greys)
+    return Comparison(*greys, colors, compared, add_colours(differences, *colors) if colors else differences)
 
 
 def _measures(comparison: Comparison, rules: Rules) -> Measures:
@@ -233,15 +236,13 @@ def _measures(comparison: Comparison, rules: Rules) -> Measures:
 
 def _only_colors_differ(comparison: Comparison) -> bool:
     """Whether the luma is equal up to rounding while the colours are not."""
-    if comparison.colors is None or comparison.differences.changed.any():
+    if comparison.colors is None or measure_differences(comparison.reference, comparison.copy).changed.any():
         return False
     return colors_differ(*comparison.colors)
 
 
-def _within_rounding(outcome: Outcome, comparison: Comparison, rules: Rules) -> Outcome:
-    """A copy whose luma is that of the reference; its colours may differ."""
-    if not _only_colors_differ(comparison):
-        return replace(outcome, message="no difference beyond rounding")
+def _colours_measured(outcome: Outcome, rules: Rules) -> Outcome:
+    """A copy whose luma is that of the reference while its colours are not, and whose faults are not named."""
     message = "colours differ while the luma does not"
     if rules.max_color_difference is not None or UNKNOWN in (rules.allow or {}):
         return replace(outcome, message=message)
@@ -265,7 +266,8 @@ def _diagnosed(outcome: Outcome, comparison: Comparison, rules: Rules) -> Outcom
         return replace(outcome, status=gravest([outcome.status, status]), message=message)
     from llise.diagnosis import Diagnoser
 
-    diagnosis = next(Diagnoser(reference, align=rules.align).diagnose([comparison.copy]))
+    pictures = comparison.colors or (reference, comparison.copy)
+    diagnosis = next(Diagnoser(pictures[0], align=rules.align).diagnose([pictures[1]]))
     faults: tuple[JudgedFault, ...] = tuple(rules.judge(fault) for fault in diagnosis.faults)
     status = gravest([outcome.status, *(judged.status for judged in faults)])
     return replace(outcome, faults=faults, status=status, is_copy=diagnosis.is_copy)

@@ -6,14 +6,11 @@ from math import inf, log10
 
 import numpy as np
 
-from llise.differences import SSIM_WINDOW, Differences, by_block, ssim_of
+from llise.differences import COLOR_ROUNDING, SSIM_WINDOW, Differences, by_block, ssim_of
 from llise.gate.outcome import Measures
 
 ROWS = 256
 """Rows whose colours are compared at once, so that large pictures need little memory."""
-
-COLOR_ROUNDING = 2
-"""Largest difference of red, green or blue that is left by rounding, where a program has converted the colours."""
 
 
 def measure_pair(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from llise.gate.outcome import JudgedFault, Measures, Status
 from llise.kinds.limits import limit_of
 from llise.kinds.sources import names as own_names
-from llise.labels import MISALIGNMENT, NAMED_KINDS
+from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS
 
 if TYPE_CHECKING:
     from llise.diagnosis.result import Fault
@@ -289,7 +289,7 @@ def _read_kind(key: str, item: Any) -> tuple[str, float | None]:
     if not isinstance(item, str):
         raise RuleError(f'{key} has {_short(item)}; expected a kind, or a kind and a limit such as "jpeg:60"')
     kind, colon, text = item.partition(":")
-    known = (*NAMED_KINDS, MISALIGNMENT, UNKNOWN, *own_names())
+    known = (*NAMED_KINDS, MISALIGNMENT, *COLOR_KINDS, UNKNOWN, *own_names())
     if kind not in known:
         raise RuleError(f"{key} has {_short(item)}, which is no kind; {suggestion(kind, known)}")
     if not colon:

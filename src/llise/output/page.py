@@ -18,6 +18,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from llise import __version__
+from llise.colours import stacked
 from llise.diagnosis.result import Diagnosis, Fault
 from llise.diagnosis.sets import UNKNOWN
 from llise.labels import LABELS, LETTERS
@@ -64,7 +65,11 @@ class Context(Protocol):
 
     @property
     def reference(self) -> np.ndarray:
-        """The reference, uint8 (h, w)."""
+        """The luma of the reference, uint8 (h, w)."""
+
+    @property
+    def pixels(self) -> np.ndarray:
+        """The reference with its colours, uint8 (h, w) or (h, w, 3)."""
 
     @property
     def block_size(self) -> int:
@@ -182,9 +187,9 @@ class HtmlReport:
         """The copy, the difference, the map of the SSIM, and patches at full resolution."""
         share = MAX_BYTES / self.n_images * 0.75  # base64 writes three bytes as four
         image, moved = diagnosis.image, diagnosis.aligned_reference
-        reference = self.context.reference if moved is None else moved
+        reference = _reference(self.context, diagnosis) if moved is None else moved
         difference, largest = difference_picture(reference, image)
-        pixels = min(image.size, DIFFERENCE_SIDE**2)
+        pixels = min(diagnosis.n_pixels, DIFFERENCE_SIDE**2)
         ssim = np.rint(np.clip(diagnosis.ssim_map, 0.0, 1.0) * 255.0).astype(np.uint8)
         boxes = patch_boxes(diagnosis)
 
@@ -198,6 +203,7 @@ class HtmlReport:
                 difference, DIFFERENCE_SIDE, 70, most_bytes=min(0.2 * share, DIFFERENCE_BYTES_PER_PIXEL * pixels)
             ),
             "differenceRange": largest,
+            **_color_data(diagnosis, 0.1 * share),
             # Half the resolution is enough for a map that is smooth over several pixels.
             "ssim": picture_uri(ssim, longest=256, quality=60, most_bytes=0.1 * share),
             "patches": [
@@ -264,8 +270,28 @@ def _context_data(context: Context) -> dict[str, Any]:
         "doubtful": DOUBTFUL,
         "size": [height, width],
         "blockSize": size,
-        "reference": picture_uri(context.reference),
+        "reference": picture_uri(context.pixels),
         "training": training,
+    }
+
+
+def _reference(context: Context, diagnosis: Diagnosis) -> np.ndarray:
+    """The reference, in colour where the image is."""
+    return stacked(context.pixels) if diagnosis.image.ndim == 3 else context.reference
+
+
+def _color_data(diagnosis: Diagnosis, most_bytes: float) -> dict[str, Any]:
+    """The map of the colour difference and its measures, where there are colours."""
+    if diagnosis.color is None:
+        return {}
+    measures = diagnosis.color
+    largest = max(5.0, math.ceil(float(np.percentile(measures.difference_map, 99.8))))
+    shown = np.rint(np.clip(measures.difference_map / largest, 0, 1) * 255).astype(np.uint8)
+    return {
+        "color": picture_uri(shown, longest=512, quality=70, most_bytes=most_bytes),
+        "colorRange": largest,
+        "colorMean": round(measures.difference_mean, 2),
+        "colorP95": round(measures.difference_p95, 2),
     }
 
 

@@ -42,8 +42,8 @@ def picture_uri(image: np.ndarray, longest: int = DISPLAY_SIDE, quality: int = 8
 
     Parameters
     ----------
-    image : ndarray of uint8, shape (h, w)
-        Grey values.
+    image : ndarray of uint8, shape (h, w) or (h, w, 3)
+        Grey values or colours.
     longest : int
         Longest side of the displayed picture; a larger image is reduced.
     quality : int
@@ -65,7 +65,7 @@ def picture_uri(image: np.ndarray, longest: int = DISPLAY_SIDE, quality: int = 8
     from PIL import Image
 
     picture = Image.fromarray(image)
-    affordable = math.sqrt(most_bytes / LEAST_BYTES_PER_PIXEL * max(image.shape) / min(image.shape))
+    affordable = math.sqrt(most_bytes / LEAST_BYTES_PER_PIXEL * max(image.shape[:2]) / min(image.shape[:2]))
     first_side = max(64, round(min(longest, affordable)))
     picture.thumbnail((first_side, first_side), Image.Resampling.BOX)
     while True:
@@ -94,12 +94,12 @@ def difference_picture(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndar
 
     Parameters
     ----------
-    reference, copy : ndarray of uint8, shape (h, w)
+    reference, copy : ndarray of uint8, shape (h, w) or (h, w, 3)
         The two pictures.
 
     Returns
     -------
-    picture : ndarray of uint8, shape (h, w)
+    picture : ndarray of uint8, of the same shape
         Middle grey (128) where both are equal, lighter where the copy is lighter.
     largest : int
         Difference in grey levels that is shown as white or black; larger ones look the same.
@@ -136,7 +136,7 @@ def patch_boxes(diagnosis: Diagnosis) -> list[tuple[int, tuple[int, int, int, in
     >>> patch_boxes(llise.diagnose(picture, [picture // 2])[0])
     []
     """
-    height, width = diagnosis.image.shape
+    height, width = diagnosis.image.shape[:2]
     if max(height, width) <= DISPLAY_SIDE:
         return []
     patch_width, patch_height = min(PATCH_SIDE, width), min(PATCH_SIDE, height)

@@ -5,27 +5,26 @@ Each row is written as soon as its image is diagnosed.
 
 from __future__ import annotations
 
-import csv
 import math
 import shutil
 import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, Protocol
 
+from llise.diagnosis.colour_measures import ColorMeasures
 from llise.diagnosis.result import Diagnosis, Fault
-from llise.diagnosis.sets import UNKNOWN
-from llise.labels import FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT
+from llise.labels import COLOR_KINDS
+from llise.output.csv_rows import Csv
 from llise.output.runs import block_runs
 from llise.output.settings import impulse_count, setting_words
-from llise.output.text import csv_cell, json_text
-from llise.output.words import area_words, place_words, verdict_sentence
+from llise.output.text import json_text
+from llise.output.words import area_words, place_words
 from llise.storage.files import printable
+
+__all__ = ["Csv", "Json", "Rows", "Table", "as_dict", "color_dict", "fault_dict"]
 
 SCHEMA = 2
 """Version of the JSON output, described by diagnose.schema.json."""
-
-ALIGNMENT = ("shift_x", "shift_y", "rotation", "scale")
-"""Settings of a misalignment, each a column of its own in CSV output."""
 
 LINE = 120
 """Columns of a terminal that a table should not exceed."""
@@ -76,11 +75,12 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     >>> as_dict(diagnosis)["verdict"]  # doctest: +SKIP
     ['blur', 'gaussian_noise']
     """
+    color = {} if diagnosis.color is None else {"color": color_dict(diagnosis.color)}
     return {
         "file": diagnosis.file,
         "verdict": list(diagnosis.verdict),
         "confidence": float(diagnosis.confidence),
-        "shares": {label: float(diagnosis.shares.get(label, 0.0)) for label in diagnosis.labels},
+        "shares": {label: float(diagnosis.shares.get(label, 0.0)) for label in _labels(diagnosis)},
         "severity": {kind: float(mse) for kind, mse in diagnosis.severity.items()},
         "mse": float(diagnosis.mse),
         "psnr": _finite(diagnosis.psnr),
@@ -89,6 +89,43 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "block_labels": [[diagnosis.labels[code] for code in row] for row in diagnosis.block_labels],
         "is_copy": bool(diagnosis.is_copy),
         "faults": [fault_dict(fault) for fault in diagnosis.faults],
+        **color,
+    }
+
+
+def _labels(diagnosis: Diagnosis) -> list[str]:
+    """Labels that blocks can have; those of colour faults only where there are colours."""
+    return [label for label in diagnosis.labels if diagnosis.color is not None or label not in COLOR_KINDS]
+
+
+def color_dict(measures: ColorMeasures) -> dict[str, Any]:
+    """Make the entry of colour measures in JSON output.
+
+    Parameters
+    ----------
+    measures : ColorMeasures
+        Those of a diagnosis.
+
+    Returns
+    -------
+    dict
+        Plain data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grey = np.zeros((8, 8, 3), np.uint8)
+    >>> color_dict(ColorMeasures(grey, grey))["difference"]
+    {'mean': 0.0, 'p95': 0.0}
+    """
+    return {
+        "difference": {"mean": measures.difference_mean, "p95": measures.difference_p95},
+        "mse": measures.mse,
+        "psnr": _finite(measures.psnr),
+        "planes": {
+            name: {"psnr": _finite(values["psnr"]), "ssim": float(values["ssim"])}
+            for name, values in measures.planes.items()
+        },
     }
 
 
@@ -151,6 +188,8 @@ class Table:
     names : sequence of str
         Names of all images, which decide the width of the first column. Where the lines would be too long, the folder
         that all images share is left out; a name that is still too long is shortened in its middle.
+    color : bool
+        Whether there is a column for the colour difference (mean CIEDE2000).
 
     Examples
     --------
@@ -162,13 +201,18 @@ class Table:
            blur                      lower left 15%    2.1 px                 91%        80
     """
 
-    HEAD = ("VERDICT", "WHERE", "ESTIMATE", "SURE", "SEVERITY", "PSNR", "SSIM")
-    WIDTHS = (24, 16, 20, 4, 8, 5, 6)
+    HEAD: tuple[str, ...] = ("VERDICT", "WHERE", "ESTIMATE", "SURE", "SEVERITY", "PSNR", "SSIM")
+    WIDTHS: tuple[int, ...] = (24, 16, 20, 4, 8, 5, 6)
     WIDEST = LINE - sum(WIDTHS) - 2 * len(WIDTHS)  # of the names
+    COLOR = ("DE00", 5)  # the column of colour pictures
     N_WORDS = 3  # columns of words, aligned at the left; the numbers are aligned at the right
 
-    def __init__(self, out: IO[str], names: Sequence[str]):
+    def __init__(self, out: IO[str], names: Sequence[str], color: bool = False):
         self.out = out
+        self.color = color
+        if color:
+            self.HEAD, self.WIDTHS = (*self.HEAD, self.COLOR[0]), (*self.WIDTHS, self.COLOR[1])
+            self.WIDEST -= self.COLOR[1] + 2
         too_long = max((len(printable(name)) for name in names), default=0) > self.WIDEST
         self.folder = _shared_folder(names) if too_long else ""
         self.width = max([len("FILE"), *(len(self._short(name)) for name in names)])
@@ -185,7 +229,9 @@ class Table:
         if not self._started:
             self._print("FILE", *self.HEAD)
             self._started = True
-        measures = f"{diagnosis.psnr:.2f}", f"{diagnosis.ssim:.4f}"
+        measures: tuple[str, ...] = f"{diagnosis.psnr:.2f}", f"{diagnosis.ssim:.4f}"
+        if self.color:
+            measures += (f"{diagnosis.color.difference_mean:.2f}" if diagnosis.color else "-",)
         name = self._short(diagnosis.file or "")
         if not diagnosis.faults:
             self._print(name, "original", "-", "-", _percent(diagnosis.confidence), "-", *measures)
@@ -216,7 +262,7 @@ class Table:
         place = place_words(fault)
         if place != "whole picture":
             place = f"{place} {area_words(fault.area).replace(' ', '')}"
-        count = impulse_count(fault, diagnosis.image.size)
+        count = impulse_count(fault, diagnosis.n_pixels)
         settings = [setting_words(kind, fault.estimate.get(kind, {}), count) for kind in fault.kinds]
         return (
             "+".join(fault.kinds) if diagnosis.is_copy else "not a copy",
@@ -238,106 +284,6 @@ def _shared_folder(names: Sequence[str]) -> str:
     while folder and not all(name.startswith(f"{folder}/") for name in names):
         folder = folder.rpartition("/")[0]
     return f"{folder}/" if folder else ""
-
-
-class Csv:
-    """Comma-separated values, one line for each image; a failed image has only its name and the error.
-
-    The columns of version 0.1 come first and are unchanged. A cell that a spreadsheet would take for a formula has
-    an apostrophe in front.
-
-    Parameters
-    ----------
-    out : file
-        Text is written to it, beginning with the names of the columns.
-    own : sequence of str
-        Kinds of one's own, which have columns too.
-
-    Examples
-    --------
-    >>> import io
-    >>> rows = Csv(io.StringIO())
-    >>> rows.add_failure("a.png", "a.png: truncated")
-    >>> rows.out.getvalue().splitlines()[1].startswith("a.png,,")
-    True
-    """
-
-    COLUMNS = (
-        "file", "verdict", "confidence", *(f"share_{label}" for label in LABELS),
-        *(f"severity_{kind}" for kind in KINDS), "mse", "psnr", "ssim", "error",
-        f"share_{UNKNOWN}", f"severity_{UNKNOWN}", "is_copy", "n_faults", "faults", "sentence",
-        *(f"share_{kind}" for kind in FURTHER_KINDS), *(f"severity_{kind}" for kind in FURTHER_KINDS),
-        f"share_{MISALIGNMENT}", f"severity_{MISALIGNMENT}", *ALIGNMENT,
-    )  # fmt: skip
-
-    def __init__(self, out: IO[str], own: Sequence[str] = ()):
-        self.out = out
-        columns = (*self.COLUMNS, *(f"{what}_{kind}" for what in ("share", "severity") for kind in own))
-        self.writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
-        self.writer.writeheader()
-
-    def add(self, diagnosis: Diagnosis) -> None:
-        """Write one line.
-
-        Parameters
-        ----------
-        diagnosis : Diagnosis
-            The diagnosis of one image.
-        """
-        row: dict[str, Any] = {
-            "file": diagnosis.file or "",
-            "verdict": "+".join(diagnosis.verdict),
-            "confidence": f"{diagnosis.confidence:.4f}",
-            **{f"share_{label}": f"{diagnosis.shares.get(label, 0.0):.6f}" for label in diagnosis.labels},
-            **{f"severity_{kind}": f"{mse:.2f}" for kind, mse in diagnosis.severity.items()},
-            "mse": f"{diagnosis.mse:.4f}",
-            "psnr": f"{diagnosis.psnr:.4f}",
-            "ssim": f"{diagnosis.ssim:.6f}",
-            "is_copy": "yes" if diagnosis.is_copy else "no",
-            "n_faults": len(diagnosis.faults),
-            "faults": "; ".join(_fault_text(fault) for fault in diagnosis.faults),
-            "sentence": verdict_sentence(diagnosis),
-        }
-        moved = next((fault.estimate[MISALIGNMENT] for fault in diagnosis.faults if MISALIGNMENT in fault.estimate), {})
-        self._write(row | {name: f"{setting.value:.4f}" for name, setting in moved.items()})
-
-    def add_failure(self, file: str, message: str) -> None:
-        """Write a line with the error.
-
-        Parameters
-        ----------
-        file : str
-            Name of the image.
-        message : str
-            What is wrong with it.
-        """
-        self._write({"file": file, "error": message})
-
-    def close(self) -> None:
-        """Do nothing: everything is written already."""
-
-    def _write(self, row: dict[str, Any]) -> None:
-        self.writer.writerow({column: csv_cell(value) for column, value in row.items()})
-        self.out.flush()
-
-
-def _fault_text(fault: Fault) -> str:
-    """Kinds, then settings, area, box (top, left, bottom, right), severity and confidence as ``name=value``."""
-    settings = [
-        f"{kind}.{name}={setting.value:.6g}"
-        for kind, values in fault.estimate.items()
-        for name, setting in values.items()
-    ]
-    return " ".join(
-        [
-            "+".join(fault.kinds),
-            *settings,
-            f"area={fault.area:.6g}",
-            f"box={':'.join(str(int(side)) for side in fault.box)}",
-            *(f"{kind}.severity={mse:.2f}" for kind, mse in fault.severity.items()),
-            f"confidence={fault.confidence:.4f}",
-        ]
-    )
 
 
 class Json:

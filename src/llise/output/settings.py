@@ -28,6 +28,10 @@ UNITS = {
     (MISALIGNMENT, "shift_y"): (" px", 1.0),
     (MISALIGNMENT, "rotation"): ("°", 1.0),
     (MISALIGNMENT, "scale"): (" %", 1.0),
+    ("chroma_noise", "sigma"): (" levels", 1.0),
+    ("chroma_blur", "sigma"): (" px", 1.0),
+    ("color_cast", "mired"): (" mired", 1.0),
+    **{("color_cast", f"{channel}_offset"): (" levels", 1.0) for channel in ("red", "green", "blue")},
 }
 """Unit of each setting that has one, and the factor from its value to that unit."""
 
@@ -84,6 +88,10 @@ def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = 
         return f"{'-' if at['offset'] < 0 else '+'}{number(abs(at['offset']))}"
     if kind == "blur" and "sigma" in at:
         return f"{number(at['sigma'])} px"
+    if kind == "color_cast" and at:
+        return _largest_change(at)
+    if kind == "chroma_blur" and "sigma" in at:
+        return f"{number(at['sigma'])} px"
     known = [name for name in ("quality", "sigma", "gain") if name in at] or list(at)[:1]
     return ", ".join(f"{name} {number(at[name])}" for name in known)
 
@@ -129,6 +137,16 @@ def _hundredths(value: float) -> str:
     text = f"{value:.2f}"
     text = text[:-1] if text.endswith("0") else text
     return "0.0" if text == "-0.0" else text
+
+
+def _largest_change(at: dict[str, float]) -> str:
+    """The change of temperature, or the channel that a colour cast changes most."""
+    if "mired" in at:
+        return f"{at['mired']:+.0f} mired"
+    changes = {name: 100 * (value - 1) if name.endswith("_gain") else value for name, value in at.items()}
+    name = max(changes, key=lambda name: abs(changes[name]))
+    channel, _, setting = name.rpartition("_")
+    return f"{channel} x {number(at[name])}" if setting == "gain" else f"{channel} {at[name]:+.0f}"
 
 
 def setting_rows(fault: Fault) -> list[list[str]]:

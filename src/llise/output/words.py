@@ -8,7 +8,8 @@ import numpy as np
 
 from llise.diagnosis.result import Diagnosis, Fault, Interval
 from llise.diagnosis.sets import UNKNOWN
-from llise.labels import MISALIGNMENT
+from llise.labels import COLOR_KINDS, MISALIGNMENT
+from llise.output.color_words import color_words
 from llise.output.label_words import COLOURS, NAMES, NOUNS, kind_noun  # noqa: F401 (others import them from here)
 from llise.output.settings import FEW, about, impulse_count, misalignment_words, number, pixel_words
 
@@ -56,7 +57,9 @@ def verdict_sentence(diagnosis: Diagnosis) -> str:
         return "This does not look like a copy of the reference."
     if not diagnosis.faults:
         return "No difference beyond rounding."
-    text = "; ".join(fault_phrase(fault, diagnosis.image.size) for fault in diagnosis.faults)
+    height, width = diagnosis.image.shape[:2]
+    n_pixels = height * width
+    text = "; ".join(fault_phrase(fault, n_pixels) for fault in diagnosis.faults)
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -223,6 +226,8 @@ def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
         return f"{noun} in {pixel_words(count) if count < FEW else share}"
     if kind == UNKNOWN:
         return _unknown_words(fault)
+    if kind in COLOR_KINDS:
+        return color_words(kind, settings, alone)
     words = f"{strength_word(fault.severity.get(kind, 0.0))} {noun}"
     return f"{words} (strength {about(settings['strength'])})" if "strength" in settings else words
 
@@ -311,4 +316,5 @@ def _ends_with_setting(fault: Fault) -> bool:
     """Whether a comma belongs between the words for the only kind and those for the place."""
     (kind,) = fault.kinds
     settings = fault.estimate.get(kind, {})
-    return any(name in settings for name in ("quality", "gain", "angle", "rate", "exponent", "cell"))
+    settings_first = ("quality", "gain", "angle", "rate", "exponent", "cell", "factor", "red_gain", "red_offset")
+    return any(name in settings for name in settings_first)

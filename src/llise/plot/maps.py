@@ -197,7 +197,7 @@ def block_map(
     rows, cols = (block_size * count for count in codes.shape)
     shown: Any = codes
     if image is not None:
-        height, width = image.shape
+        height, width = image.shape[:2]
         axes.imshow(image, cmap="gray", vmin=0, vmax=255, extent=(0, width, height, 0))
         shown = np.ma.masked_equal(codes, 0)
     axes.imshow(

@@ -153,7 +153,7 @@ class Job:
         if n_pixels > self.max_pixels:
             raise ImageError(f"{file.name}: {n_pixels} pixels, more than {self.max_pixels}; cut or shrink it first")
         try:
-            return read_image(file.path)
+            return read_image(file.path, color=True)
         except ImageError as error:
             raise ImageError(str(error).replace(str(file.path), file.name)) from None
 

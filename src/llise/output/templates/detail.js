@@ -11,14 +11,16 @@ async function openImage(index, toDetail) {
   const stored = json(`image-${index}`);
   const patches = stored.patches.map(async ({ box: [x, y, w, h], fault, copy, reference }) => (
     { box: { x, y, w, h }, fault, picture: await decoded(copy), reference: await decoded(reference) }));
-  const [picture, difference, ssim, reference, labels, severity, nearest] = await Promise.all([
-    decoded(stored.picture), decoded(stored.difference), decoded(stored.ssim), referencePicture,
+  const [picture, difference, ssim, color, reference, labels, severity, nearest] = await Promise.all([
+    decoded(stored.picture), decoded(stored.difference), decoded(stored.ssim),
+    stored.color ? decoded(stored.color) : null, referencePicture,
     unpacked(stored.labels), unpacked(stored.severity), stored.m ? unpacked(stored.nearest) : null]);
   const full = await Promise.all(patches);
   if (state.index !== index) return; // another image was opened meanwhile
   const masks = stored.faults.map((fault) => mask(fault.runs, stored)), ssimValues = pixels(ssim);
   state.shown = {
-    ...stored, picture, difference, reference, masks, patches: full, ssimValues, ssimLayer: ssimLayer(ssimValues),
+    ...stored, picture, difference, reference, masks, patches: full, ssimValues, ssimLayer: coveringLayer(ssimValues, (value) => 1 - value),
+    colorLayer: color ? coveringLayer(pixels(color), (value) => value) : null,
     borders: masks.map((inside) => border(inside, stored)), labels: new Uint8Array(labels),
     severity: Float64Array.from(new Uint16Array(severity), (root) => (root / 256) ** 2), // little-endian, as every browser's host
     nearest: nearest ? new Uint16Array(nearest) : [],
@@ -27,6 +29,8 @@ async function openImage(index, toDetail) {
   state.block = worstBlock();
   state.view = whole();
   byId("detail").hidden = false;
+  byId("color-field").hidden = !color;
+  if (!color && chosen("overlay") === "color") document.querySelector('[name="overlay"][value="kinds"]').checked = true;
   fillDetail(images[index]);
   render();
   document.body.dataset.shown = index;
@@ -63,7 +67,8 @@ function fillDetail(image) {
   const measure = (name, text) => [element("div", {}, element("dt", {}, name), element("dd", {}, text))];
   byId("measures").replaceChildren(
     ...measure("Confidence", sure(image.confidence)), ...measure("MSE", rounded(image.mse)),
-    ...measure("PSNR", image.psnr === null ? "∞" : `${fixed(image.psnr, 2)} dB`), ...measure("SSIM", fixed(image.ssim, 4)));
+    ...measure("PSNR", image.psnr === null ? "∞" : `${fixed(image.psnr, 2)} dB`), ...measure("SSIM", fixed(image.ssim, 4)),
+    ...(state.shown.color ? measure("Colour difference", `${fixed(state.shown.colorMean, 2)} (95 %: ${fixed(state.shown.colorP95, 2)})`) : []));
   fillPatches();
   fillVotes();
   byId("map-card").hidden = !(training && image.position);
@@ -75,7 +80,7 @@ function fillVotes() {
   if (!training || !m) return;
   const counts = names.map(() => 0);
   nearest.forEach((i) => counts[training.labels[i]]++);
-  byId("votes").replaceChildren(...counts.slice(0, -1).map((count, code) => element("li", {}, kind(code),
+  byId("votes").replaceChildren(...counts.slice(0, letters.indexOf("?")).map((count, code) => element("li", {}, kind(code),
     element("span", { class: "bar" }, element("i", { style: { width: `${(100 * count) / nearest.length}%`, background: colours[code] } })),
     element("span", { class: "number" }, percent(count / nearest.length)))));
 }

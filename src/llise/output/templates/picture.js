@@ -3,11 +3,11 @@ const canvas = byId("canvas"), pen = canvas.getContext("2d");
 const CLOSEST = 32; // the view is never narrower than so many pixels
 
 // ---- layers ----
-// What is good stays clear: the overlay of SSIM covers only where the copy differs.
-function ssimLayer(data) {
+// What is good stays clear: an overlay of SSIM or of the colour difference covers only where the copy differs.
+function coveringLayer(data, badness) {
   const layer = blank(data.width, data.height), covered = new ImageData(data.width, data.height);
   for (let i = 0; i < data.data.length; i += 4) {
-    const bad = 1 - data.data[i] / 255;
+    const bad = badness(data.data[i] / 255);
     covered.data.set([...cividis(bad), 255 * Math.min(1, 2 * bad)], i);
   }
   layer.getContext("2d").putImageData(covered, 0, 0);
@@ -24,6 +24,7 @@ const layers = {
     ? [...rgb(state.shown.labels[i]), 255 * strength(state.shown.severity[i])] : [0, 0, 0, 0])),
   error: () => blockLayer((i) => [...cividis(errorShare(state.shown.severity[i])), 255 * Math.min(1, 2 * errorShare(state.shown.severity[i]))]),
   ssim: () => state.shown.ssimLayer,
+  color: () => state.shown.colorLayer,
 };
 // Draw what the view shows of a picture that covers the given part of the whole one.
 function drawPart(source, box = { x: 0, y: 0, w: WIDTH, h: HEIGHT }) {
@@ -62,7 +63,7 @@ function render() {
   else drawPicture({ copy: "picture" }[picture] ?? picture);
   pen.globalAlpha = byId("opacity").value / 100;
   // Blocks at the right and lower edge may reach beyond the picture: the canvas crops them.
-  if (overlay === "ssim") drawPart(layers.ssim());
+  if (overlay === "ssim" || overlay === "color") drawPart(layers[overlay]());
   else if (overlay !== "off") drawPart(layers[overlay](), { x: 0, y: 0, w: shown.cols * BLOCK, h: shown.rows * BLOCK });
   pen.globalAlpha = 1;
   const [row, col] = state.block;
@@ -84,6 +85,7 @@ function fillScale(overlay, picture) {
     kinds: () => ["Colour: kind. Opacity: MSE 0", ramp([0, 20, 100, 300, 1000].map((mse) => `rgba(127,127,127,${strength(mse)})`)), "1000"],
     error: () => ["MSE of the block 0", ramp(covering), "1000 and more"],
     ssim: () => ["SSIM 1, same", ramp(covering), "0, different"],
+    color: () => ["Colour difference (CIEDE2000) 0", ramp(covering), `${state.shown.colorRange} and more`],
     off: () => [],
   };
   const range = state.shown.differenceRange;

@@ -1,0 +1,278 @@
+"""The way of a colour copy: areas of other colours are judged, their change is undone, then the luma is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf, log10
+
+import numpy as np
+
+from llise.colours import WEIGHTS
+from llise.diagnosis.block_sums import box_of
+from llise.diagnosis.colour_blocks import ColourBlocks, measure_blocks
+from llise.diagnosis.colour_features import OUTLIER
+from llise.diagnosis.colour_findings import ColourFinding, colour_findings
+from llise.diagnosis.colour_judge import UNKNOWN, ColourJudge
+from llise.diagnosis.colour_measures import ColorMeasures
+from llise.diagnosis.colour_settings import settings_of
+from llise.diagnosis.result import Diagnosis, Fault, Interval, label_blocks
+from llise.differences import BLOCK, measure_differences, ssim_of
+from llise.images import as_uint8
+
+JudgeLuma = Callable[[np.ndarray, np.ndarray], Diagnosis]
+"""Judges a grey copy of a grey reference."""
+
+LEAST_SHARE, LEAST_SHARE_OF_ALL = 0.12, 0.04
+"""Shares of the error of its own region, and of that of a colour fault in the same place, that a fault of the luma must
+have: programs that change colours in other spaces leave some error in the luma."""
+
+SURE, SURE_SHARE = 0.95, 0.05
+"""Probability of a fault of the luma from which a smaller share is enough, and that share."""
+
+LEAST_IMPULSES = 0.002
+"""Share of the pixels with a large error of the luma from which they may be impulses beside a colour fault."""
+
+LEVELS = ("contrast", "luminance")
+"""Faults of the luma that are changes of all levels alike."""
+
+SMALL = 4
+"""Changed blocks without a fault that are an unknown fault beside others, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColourAnswer:
+    """Faults of a colour copy.
+
+    Attributes
+    ----------
+    faults : list of Fault
+        The worst first.
+    luma : Diagnosis
+        Of the luma after the changes of colours were undone.
+    blocks : ColourBlocks
+        Measurements of reference and copy.
+    as_they_are : bool
+        Whether the luma was judged as it is in both pictures.
+
+    Examples
+    --------
+    >>> judge_colours(reference, copy, judge, judge_luma).faults  # doctest: +SKIP
+    """
+
+    faults: list[Fault]
+    luma: Diagnosis
+    blocks: ColourBlocks
+    as_they_are: bool
+
+
+def diagnose_colours(reference: np.ndarray, copy: np.ndarray, judge: ColourJudge, judge_luma: JudgeLuma) -> Diagnosis:
+    """Diagnose a colour copy.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w, 3)
+        The two pictures.
+    judge : ColourJudge
+        Names colour faults.
+    judge_luma : callable
+        Judges the luma.
+
+    Returns
+    -------
+    Diagnosis
+        With measures of luma and colour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import llise
+    >>> image = np.random.default_rng(0).integers(40, 200, (12, 12, 3)).repeat(8, 0).repeat(8, 1).astype(np.uint8)
+    >>> llise.diagnose(image, [image + np.array([20, 0, 0], np.uint8)])[0].verdict  # calls it
+    ('color_cast',)
+    """
+    answer = judge_colours(reference, copy, judge, judge_luma)
+    measured = answer.luma if answer.as_they_are else _luma_measures(reference, copy, answer.luma)
+    return Diagnosis(
+        faults=answer.faults,
+        mse=measured.mse,
+        psnr=measured.psnr,
+        ssim=measured.ssim,
+        block_labels=label_blocks(answer.faults, answer.blocks.differs),
+        block_severity=answer.blocks.mse,
+        image=copy,
+        ssim_map=measured.ssim_map,
+        is_copy=answer.luma.is_copy,
+        color=ColorMeasures(reference, copy),
+    )
+
+
+def _luma_measures(reference: np.ndarray, copy: np.ndarray, luma: Diagnosis) -> Diagnosis:
+    """The diagnosis of the luma with measures of the two pictures as they are."""
+    own, other = as_uint8(reference), as_uint8(copy)
+    ssim_map, ssim = ssim_of(own, other)
+    mse = measure_differences(own, other).squared_error / own.size
+    return replace(luma, mse=mse, psnr=10 * log10(255**2 / mse) if mse else inf, ssim=ssim, ssim_map=ssim_map)
+
+
+def judge_colours(reference: np.ndarray, copy: np.ndarray, judge: ColourJudge, judge_luma: JudgeLuma) -> ColourAnswer:
+    """Find everything that is wrong with a colour copy.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w, 3)
+        The two pictures.
+    judge : ColourJudge
+        Names colour faults.
+    judge_luma : callable
+        Judges the luma.
+
+    Returns
+    -------
+    ColourAnswer
+        Faults of luma and colour.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import llise
+    >>> from llise.diagnosis.colour import judge_colours
+    >>> from llise.diagnosis.colour_judge import shipped_colour_judge
+    >>> image = np.random.default_rng(0).integers(40, 200, (12, 12, 3)).repeat(8, 0).repeat(8, 1).astype(np.uint8)
+    >>> copy = image + np.array([20, 0, 0], np.uint8)
+    >>> answer = judge_colours(image, copy, shipped_colour_judge(), lambda a, b: llise.diagnose(a, [b])[0])
+    >>> [fault.kinds for fault in answer.faults]
+    [('color_cast',)]
+    """
+    blocks = measure_blocks(reference, copy)
+    findings = colour_findings(reference, copy, blocks, judge)
+    predicted = _predicted(reference, findings)
+    own, other = as_uint8(predicted), as_uint8(copy)
+    for finding in findings:
+        inside = _pixels(finding.region, own.shape)
+        if finding.luma_is_clean:  # what is left comes from clipping, or from a rule that is not quite right
+            large = np.abs(np.subtract(other, own, dtype=np.int16)) >= OUTLIER
+            if large[inside].mean() < LEAST_IMPULSES:  # a few pixels that clipping made so
+                large = np.zeros_like(large)
+            other = np.where(inside & ~large, own, other)
+        elif finding.is_rule and finding.remainder == (1.0, 0.0):
+            own = np.where(inside, _corrected(own, reference, blocks, finding), own)
+    luma = judge_luma(own, other)
+    if not luma.is_copy:
+        return ColourAnswer(luma.faults, luma, blocks, not findings)
+    faults = [_fault(finding, blocks, reference.shape) for finding in findings]
+    beside = [_without_levels(fault, findings) for fault in luma.faults]
+    faults += [fault for fault in beside if fault is not None and _counts(fault, findings, blocks)]
+    faults += _missed(faults, blocks, reference.shape)
+    faults.sort(key=lambda fault: -fault.area * sum(fault.severity.values()))
+    return ColourAnswer(faults, luma, blocks, not findings)
+
+
+def _without_levels(fault: Fault, findings: list[ColourFinding]) -> Fault | None:
+    """A fault of the luma without changes of all levels alike where a rule accounts for these; None if none is left."""
+    size = fault.region.sum()
+    rules = [f for f in findings if f.is_rule and (fault.region & f.region).sum() >= 0.5 * size]
+    if not rules:
+        return fault
+    # Beside a change of levels, how much of a shift belongs to the rule is not known: one such change is enough.
+    second = LEVELS[1:] if set(LEVELS) <= set(fault.kinds) else ()
+    dropped = LEVELS if rules[0].remainder == (1.0, 0.0) else second
+    kinds = tuple(kind for kind in fault.kinds if kind not in dropped)
+    if not kinds:
+        return None
+    severity = {kind: fault.severity[kind] for kind in kinds}
+    estimate = {kind: settings for kind, settings in fault.estimate.items() if kind in kinds}
+    return replace(fault, kinds=kinds, severity=severity, estimate=estimate)
+
+
+def _counts(fault: Fault, findings: list[ColourFinding], blocks: ColourBlocks) -> bool:
+    """Whether a fault of the luma is more than what a colour fault in the same place leaves there."""
+    severity, size = sum(fault.severity.values()), fault.region.sum()
+    for finding in findings:
+        if (fault.region & finding.region).sum() < 0.5 * size:
+            continue
+        least = SURE_SHARE if finding.luma >= SURE else LEAST_SHARE
+        in_place = severity >= least * float(blocks.mse[fault.region].mean())
+        in_all = severity * size >= LEAST_SHARE_OF_ALL * float(blocks.mse[finding.region].sum())
+        return bool(in_place and in_all)
+    return True
+
+
+def _predicted(reference: np.ndarray, findings: list[ColourFinding]) -> np.ndarray:
+    """The reference after the changes of colours."""
+    predicted = reference
+    for finding in findings:
+        if finding.is_rule:
+            predicted = reference.copy() if predicted is reference else predicted
+            inside = _pixels(finding.region, reference.shape)
+            values = finding.fit.models[finding.kind].apply(reference[inside])
+            predicted[inside] = np.clip(np.rint(values), 0, 255).astype(np.uint8)
+    return predicted
+
+
+def _corrected(luma: np.ndarray, reference: np.ndarray, blocks: ColourBlocks, finding: ColourFinding) -> np.ndarray:
+    """The luma after a rule that explains it only roughly, less the error that depends on the colour alone."""
+    before = blocks.reference[finding.region]
+    wanted = blocks.copy[finding.region] @ WEIGHTS
+    predicted = np.clip(finding.fit.models[finding.kind].apply(before), 0, 255) @ WEIGHTS
+    coefficients = _least_squares(_features(before), wanted - predicted)
+    return np.clip(np.rint(luma + _features(reference) @ coefficients), 0, 255).astype(np.uint8)
+
+
+def _features(colours: np.ndarray) -> np.ndarray:
+    """Powers and products of red, green and blue."""
+    x = np.asarray(colours, np.float32) / 128 - 1
+    r, g, b = x[..., 0], x[..., 1], x[..., 2]
+    return np.stack([np.ones_like(r), r, g, b, r * r, g * g, b * b, r * g, r * b, g * b], axis=-1)
+
+
+def _least_squares(features: np.ndarray, values: np.ndarray) -> np.ndarray:
+    gram = features.T @ features + 1e-3 * len(features) * np.eye(features.shape[1], dtype=np.float32)
+    return np.linalg.solve(gram, features.T @ values).astype(np.float32)
+
+
+def _pixels(region: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return region.repeat(BLOCK, 0).repeat(BLOCK, 1)[: shape[0], : shape[1]]
+
+
+def _fault(finding: ColourFinding, blocks: ColourBlocks, shape: tuple[int, ...]) -> Fault:
+    settings, error = settings_of(finding.kind, finding.fit, blocks, finding.region)
+    estimate = {finding.kind: settings} if finding.kind != UNKNOWN else {}
+    total = float(blocks.mse[finding.region].mean())
+    power = min(error, total)
+    return _as_fault(finding.kind, finding.confidence, finding.region, power, shape, estimate, power / max(total, 1e-9))
+
+
+def _as_fault(
+    kind: str,
+    confidence: float,
+    region: np.ndarray,
+    severity: float,
+    shape: tuple[int, ...],
+    estimate: dict[str, dict[str, Interval]],
+    explained: float,
+) -> Fault:
+    top, left, bottom, right = (BLOCK * side for side in box_of(region))
+    return Fault(
+        kinds=(kind,),
+        confidence=confidence,
+        region=region,
+        box=(top, left, min(bottom, shape[0]), min(right, shape[1])),
+        area=float(region.mean()),
+        severity={kind: severity},
+        estimate=estimate,
+        explained=float(np.clip(explained, 0, 1)),
+    )
+
+
+def _missed(faults: list[Fault], blocks: ColourBlocks, shape: tuple[int, ...]) -> list[Fault]:
+    """An unknown fault of the changed blocks that no fault covers, unless others account for nearly all errors."""
+    missed = blocks.changed.copy()
+    for fault in faults:
+        missed &= ~fault.region
+    if not missed.any():
+        return []
+    error = blocks.mse[missed]
+    if faults and (missed.sum() < max(SMALL, 0.01 * missed.size) or error.sum() < 0.1 * blocks.mse.sum()):
+        return []
+    return [_as_fault(UNKNOWN, 0.6, missed, float(error.mean()), shape, {}, 0.0)]

@@ -1,0 +1,174 @@
+"""Which colour faults a copy has, and where: its areas of other colours are judged together and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from llise.diagnosis.colour_areas import colour_areas
+from llise.diagnosis.colour_blocks import ColourBlocks
+from llise.diagnosis.colour_features import AreaFit, fit_area
+from llise.diagnosis.colour_judge import ANSWERS, NONE, UNKNOWN, ColourJudge
+from llise.diagnosis.colour_models import curve_misfit
+from llise.diagnosis.colour_settings import reach
+
+LARGE_AREA = 20
+"""Blocks from which an area is judged by itself; smaller ones get the answer of all areas together."""
+
+MOST_AREAS = 6
+"""Most areas that are judged by themselves, the largest first."""
+
+EXCLUDED = 0.1
+"""Probability below which an area contradicts the answer of all areas together."""
+
+SIMPLE_ENOUGH = 0.1
+"""Share of the shifts of chroma that a known rule may leave where the judge sees another rule."""
+
+UNSEEN = 0.8
+"""Confidence in chroma noise that the judge did not see beside a change of all channels alike."""
+
+LEAST_LEFT, MOST_LEFT = 0.015, 0.2
+"""Error of the luma, as a share of that of the area, below which it is surely clean, and above which it is not."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColourFinding:
+    """What is wrong with the colours of an area.
+
+    Attributes
+    ----------
+    kind : str
+        One of :data:`llise.diagnosis.colour_judge.ANSWERS` but ``none``.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks.
+    confidence : float
+        Probability of the kind.
+    luma : float
+        Probability that the luma has a fault besides.
+    fit : AreaFit
+        What was fitted to the area.
+    left : float
+        Error of the luma that the fault leaves, as a share of the error of the area.
+
+    Examples
+    --------
+    >>> ColourFinding("saturation", region, 0.9, 0.1, fit, 0.02)  # doctest: +SKIP
+    """
+
+    kind: str
+    region: np.ndarray
+    confidence: float
+    luma: float
+    fit: AreaFit
+    left: float
+
+    @property
+    def remainder(self) -> tuple[float, float]:
+        """Gain and offset of a change of all channels alike beside the fault; (1, 0) if there is none."""
+        return self.fit.models[self.kind].remainder if self.is_rule else (1.0, 0.0)
+
+    @property
+    def luma_is_clean(self) -> bool:
+        """Whether the luma has no fault besides."""
+        if self.remainder != (1.0, 0.0) or self.left > MOST_LEFT:
+            return False
+        return self.luma < 0.5 or self.left < LEAST_LEFT
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether the fault is a rule for colours, which can be applied to the reference."""
+        return self.kind in self.fit.models
+
+
+def colour_findings(
+    reference: np.ndarray, copy: np.ndarray, blocks: ColourBlocks, judge: ColourJudge
+) -> list[ColourFinding]:
+    """Find the colour faults of a copy.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w, 3)
+        The two pictures.
+    blocks : ColourBlocks
+        Their measurements.
+    judge : ColourJudge
+        Names colour faults.
+
+    Returns
+    -------
+    list of ColourFinding
+        One for each kind, with regions that do not overlap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.colour_blocks import measure_blocks
+    >>> from llise.diagnosis.colour_judge import shipped_colour_judge
+    >>> image = np.random.default_rng(0).integers(40, 200, (12, 12, 3)).repeat(8, 0).repeat(8, 1).astype(np.uint8)
+    >>> copy = image + np.array([20, 0, 0], np.uint8)
+    >>> [f.kind for f in colour_findings(image, copy, measure_blocks(image, copy), shipped_colour_judge())]
+    ['color_cast']
+    """
+    areas = colour_areas(blocks)
+    if not areas:
+        return []
+    union = np.any(areas, axis=0)
+    whole = _judged(reference, copy, blocks, union, judge)
+    large = [area for area in areas[:MOST_AREAS] if area.sum() >= LARGE_AREA]
+    parts = [_judged(reference, copy, blocks, area, judge) for area in large] if len(areas) > 1 and large else []
+    answer = int(whole[1].argmax())
+    if len(parts) < 2 or all(probabilities[answer] >= EXCLUDED for _, probabilities, _, _ in parts):
+        return _named([whole], blocks)
+    best = max(parts, key=lambda part: int(part[0].sum()))
+    rest = union & ~np.any([area for area, _, _, _ in parts], axis=0)
+    joined = [(area | rest if area is best[0] else area, *other) for area, *other in parts]
+    return _named(joined, blocks)
+
+
+def _judged(
+    reference: np.ndarray, copy: np.ndarray, blocks: ColourBlocks, area: np.ndarray, judge: ColourJudge
+) -> tuple[np.ndarray, np.ndarray, float, AreaFit]:
+    fit = fit_area(reference, copy, blocks, area)
+    return (area, *judge(fit.features), fit)
+
+
+def _named(parts: Iterable[tuple], blocks: ColourBlocks) -> list[ColourFinding]:
+    """Findings of the areas whose colours have a fault; those of one kind are one."""
+    findings: dict[str, ColourFinding] = {}
+    for area, probabilities, luma, fit in sorted(parts, key=lambda part: -int(part[0].sum())):
+        kind, sure = ANSWERS[int(probabilities.argmax())], float(probabilities.max())
+        kind = _known_rule(fit) if kind == UNKNOWN else kind
+        if kind == NONE and (noise := fit.noise_beside()):
+            kind, sure, luma, fit = "chroma_noise", UNSEEN, 1.0, replace(fit, noise=noise)
+        if kind == NONE:
+            continue
+        if kind in findings:
+            first = findings[kind]
+            area, sure, fit = first.region | area, min(first.confidence, sure), first.fit
+            luma = min(first.luma, luma)
+        left = fit.luma_error(kind) / max(float(blocks.mse[area].mean()), 1e-6)
+        findings[kind] = ColourFinding(kind, area, sure, luma, fit, left)
+    if len(findings) == 1:
+        (finding,) = findings.values()
+        return [replace(finding, region=_extended(finding, blocks))]
+    return list(findings.values())
+
+
+def _known_rule(fit: AreaFit) -> str:
+    """The known rule that explains nearly all shifts of mean chroma, where the judge sees another one."""
+    base = min(fit.samples.chroma_misfit(fit.samples.before), curve_misfit(fit.samples))
+    for kind in ("saturation", "color_cast"):
+        if fit.models[kind].chroma_misfit <= SIMPLE_ENOUGH * base:
+            return kind
+    return UNKNOWN
+
+
+def _extended(finding: ColourFinding, blocks: ColourBlocks) -> np.ndarray:
+    """The whole picture where the fault covers nearly all blocks that it would change."""
+    would = reach(finding.kind, finding.fit, blocks)
+    inside = np.count_nonzero(would & finding.region)
+    if finding.region.mean() > 0.25 and inside >= 0.97 * np.count_nonzero(would):
+        return np.ones_like(finding.region)
+    return finding.region

@@ -1,0 +1,188 @@
+"""The colour judge: which kind of colour fault an area has, and whether its luma has a fault besides.
+
+Small networks that were trained once, by ``python -m llise.diagnosis.colour_train``; the file beside this module has
+plain arrays only (safetensors), and says in its header what it was trained for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from llise.diagnosis import network
+from llise.diagnosis.judge import JudgeError, standardised
+from llise.labels import COLOR_KINDS
+from llise.storage.files import atomic_write
+
+FILE = "colour_judge.safetensors"
+NONE, UNKNOWN = "none", "unknown"
+
+ANSWERS = (NONE, *COLOR_KINDS, UNKNOWN)
+"""What the judge can say of the colours of an area: faults of its luma account for them, a kind, or another rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColourJudge:
+    """Networks that name the colour fault of an area.
+
+    Attributes
+    ----------
+    mean, scale : ndarray of float32, shape (n_features,)
+        What features are standardised with.
+    colours, lumas : list of list of ndarray
+        Networks for the answers, and for whether the luma has a fault besides; each list is averaged.
+    temperature : ndarray of float32, shape (2,)
+        Divisors of the outputs that make both probabilities honest.
+    training : dict
+        What it was trained on.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.colour_judge import shipped_colour_judge
+    >>> judge = shipped_colour_judge()
+    >>> probabilities, luma = judge(judge.mean)
+    >>> len(probabilities), 0 <= luma <= 1
+    (6, True)
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    colours: list[network.Weights]
+    lumas: list[network.Weights]
+    temperature: np.ndarray
+    training: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, features: np.ndarray) -> tuple[np.ndarray, float]:
+        """Judge an area.
+
+        Parameters
+        ----------
+        features : ndarray, shape (n_features,)
+            What :func:`llise.diagnosis.colour_features.fit_area` measures.
+
+        Returns
+        -------
+        probabilities : ndarray, shape (n_answers,)
+            Of each of :data:`ANSWERS`.
+        luma : float
+            Probability that the luma has a fault besides.
+        """
+        x = standardised(features[None], self.mean, self.scale)
+        answers = [
+            np.mean([network.softmax(network.logits(weights, x)[0] / divisor) for weights in networks], axis=0)
+            for networks, divisor in zip((self.colours, self.lumas), self.temperature)
+        ]
+        return answers[0], float(answers[1][1])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By name.
+        """
+        arrays = {"mean": self.mean, "scale": self.scale, "temperature": self.temperature}
+        for name, networks in (("colours", self.colours), ("lumas", self.lumas)):
+            for number, weights in enumerate(networks):
+                arrays |= {f"{name}.{number}.{layer}": values for layer, values in enumerate(weights)}
+        return arrays
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of all arrays.
+
+        Returns
+        -------
+        str
+            Hexadecimal digits.
+        """
+        digest = hashlib.sha256()
+        for name, values in sorted(self.arrays().items()):
+            digest.update(repr((name, values.dtype.str, values.shape)).encode())
+            digest.update(np.ascontiguousarray(values).tobytes())
+        return digest.hexdigest()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the judge to one safetensors file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        """
+        from safetensors.numpy import save
+
+        header = {"answers": list(ANSWERS), "training": self.training, "fingerprint": self.fingerprint()}
+        content = save({n: np.ascontiguousarray(v) for n, v in self.arrays().items()}, {"llise": json.dumps(header)})
+        with atomic_write(path) as file:
+            file.write(content)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ColourJudge:
+        """Read a judge.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        ColourJudge
+            The judge.
+
+        Raises
+        ------
+        JudgeError
+            The file is missing, damaged or for other answers.
+        """
+        from safetensors import SafetensorError, safe_open
+
+        advice = "train it again with python -m llise.diagnosis.colour_train"
+        try:
+            with safe_open(path, "np") as file:
+                header = json.loads((file.metadata() or {}).get("llise", "{}"))
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (OSError, SafetensorError, json.JSONDecodeError) as error:
+            raise JudgeError(f"{path}: not a colour judge ({error}); {advice}") from None
+        if header.get("answers") != list(ANSWERS):
+            raise JudgeError(f"{path}: was trained for other answers than {', '.join(ANSWERS)}; {advice}")
+        judge = cls._from_arrays(arrays, header.get("training", {}))
+        if judge.fingerprint() != header.get("fingerprint"):
+            raise JudgeError(f"{path}: its arrays were changed; {advice}")
+        return judge
+
+    @classmethod
+    def _from_arrays(cls, arrays: dict[str, np.ndarray], training: dict[str, Any]) -> ColourJudge:
+        def networks(name: str) -> list[network.Weights]:
+            numbers = sorted({int(key.split(".")[1]) for key in arrays if key.startswith(f"{name}.")})
+            return [[arrays[f"{name}.{number}.{layer}"] for layer in range(6)] for number in numbers]
+
+        return cls(
+            arrays["mean"], arrays["scale"], networks("colours"), networks("lumas"), arrays["temperature"], training
+        )
+
+
+@cache
+def shipped_colour_judge() -> ColourJudge:
+    """Return the judge that comes with the package, read once.
+
+    Returns
+    -------
+    ColourJudge
+        The judge.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.colour_judge import shipped_colour_judge
+    >>> shipped_colour_judge() is shipped_colour_judge()
+    True
+    """
+    return ColourJudge.load(Path(__file__).with_name(FILE))
