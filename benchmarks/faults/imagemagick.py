@@ -21,7 +21,7 @@ SIZES = (1.0, 2.0, 3.0)
 
 def programs() -> list[Program]:
     """Return the programs; OSError if ImageMagick is not installed."""
-    _command()
+    command()
     return [*_papers(), *_further(), *_near(), *_far()]
 
 
@@ -109,7 +109,7 @@ def _far() -> list[Program]:
 
 
 @cache
-def _command() -> str:
+def command() -> str:
     for name in ("magick", "convert-im6.q16", "convert"):
         if found := shutil.which(name):
             return found
@@ -121,13 +121,13 @@ def _run(image: np.ndarray, arguments: list[str]) -> np.ndarray:
     rows, cols = image.shape
     data = b"P5 %d %d 255\n" % (cols, rows) + image.tobytes()
     if arguments[-1] in CODERS:
-        data = _pipe(["pgm:-", *arguments], data)
-        return _pixels(_pipe([arguments[-1], "-depth", "8", "gray:-"], data), image)
-    return _pixels(_pipe(["pgm:-", *arguments, "-depth", "8", "gray:-"], data), image)
+        data = pipe(["pgm:-", *arguments], data)
+        return _pixels(pipe([arguments[-1], "-depth", "8", "gray:-"], data), image)
+    return _pixels(pipe(["pgm:-", *arguments, "-depth", "8", "gray:-"], data), image)
 
 
-def _pipe(arguments: list[str], data: bytes) -> bytes:
-    return subprocess.run([_command(), *arguments], input=data, capture_output=True, check=True).stdout
+def pipe(arguments: list[str], data: bytes) -> bytes:
+    return subprocess.run([command(), *arguments], input=data, capture_output=True, check=True).stdout
 
 
 def _pixels(data: bytes, image: np.ndarray) -> np.ndarray:
@@ -279,7 +279,7 @@ def _drawn(draw: Callable[[Place, np.ndarray], list[str]]) -> Callable[[np.ndarr
 
 @cache
 def _font() -> list[str]:
-    names = [line.split()[1] for line in _pipe(["-list", "font"], b"").decode().splitlines() if "Font:" in line]
+    names = [line.split()[1] for line in pipe(["-list", "font"], b"").decode().splitlines() if "Font:" in line]
     return ["-font", names[0]] if names else []
 
 
