@@ -11,11 +11,10 @@ import numpy as np
 from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
-from llise.colours import stacked, without_colour
+from llise.colours import without_colour
 from llise.diagnosis.aligned_faults import judge_aligned
 from llise.diagnosis.block_sums import BLOCK, box_of
-from llise.diagnosis.colour import diagnose_colours
-from llise.diagnosis.colour_judge import shipped_colour_judge
+from llise.diagnosis.colour_reference import ColourReference
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate, region_error
 from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place, without_gaps
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from llise.diagnosis.manifold import ReferenceManifold
 
 
-class Diagnoser:
+class Diagnoser(ColourReference):
     """Judges copies of one reference.
 
     Nothing is learned for a verdict: the judge comes with the package.  Kinds of one's own that are registered when the
@@ -159,38 +158,6 @@ class Diagnoser:
         self.manifold = manifold.fit(self.reference, progress)
         return self
 
-    def with_colours(self, pixels: np.ndarray) -> Diagnoser:
-        """Give a diagnoser of a luma, such as one that was read from a file, the colours of its reference.
-
-        Parameters
-        ----------
-        pixels : array (h, w) or (h, w, 3)
-            The reference.
-
-        Returns
-        -------
-        Diagnoser
-            This object.
-
-        Raises
-        ------
-        ValueError
-            The luma is another one.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import llise
-        >>> colours = np.random.default_rng(0).integers(0, 255, (16, 16, 3), dtype=np.uint8)
-        >>> llise.Diagnoser(llise.images.as_uint8(colours)).with_colours(colours).pixels.shape
-        (16, 16, 3)
-        """
-        pixels = without_colour(as_pixels(pixels, "reference"))
-        if not np.array_equal(as_uint8(pixels), self.reference):
-            raise ValueError("the luma of these pixels is not that of the reference; pass the reference itself")
-        self.pixels = pixels
-        return self
-
     def diagnose(self, images: Iterable[np.ndarray]) -> Iterator[Diagnosis]:
         """Judge images one after the other; only one is held at a time.
 
@@ -216,25 +183,6 @@ class Diagnoser:
             with _threadpools().limit(limits=1, user_api="blas"):
                 diagnosis = self._diagnose(image)
             yield diagnosis
-
-    def _diagnose(self, image: np.ndarray) -> Diagnosis:
-        pixels = without_colour(as_pixels(image))
-        if pixels.ndim == 3 or self.pixels.ndim == 3:
-            return self._diagnose_colours(stacked(pixels))
-        return self._diagnose_grey(pixels)
-
-    def _diagnose_colours(self, image: np.ndarray) -> Diagnosis:
-        check_same_size(self.reference, image)
-
-        def judge_luma(reference: np.ndarray, copy: np.ndarray) -> Diagnosis:
-            same = np.array_equal(reference, self.reference)
-            options = {"judge": self.judge, "false_alarms": self.false_alarms, "align": self.align}
-            return (self if same else Diagnoser(reference, **options))._diagnose_grey(copy)
-
-        diagnosis = diagnose_colours(stacked(self.pixels), image, shipped_colour_judge(), judge_luma)
-        if self.manifold:
-            diagnosis.nearest, diagnosis.position = self.manifold.place(as_uint8(image))
-        return diagnosis
 
     def _diagnose_grey(self, image: np.ndarray) -> Diagnosis:
         check_same_size(self.reference, image)
@@ -267,8 +215,10 @@ class Diagnoser:
 
     def _judge_moved(self, reference: np.ndarray, image: np.ndarray) -> Diagnosis:
         """Judge a part of a copy against the same part of the moved reference."""
-        part = Diagnoser(reference, judge=self.judge, false_alarms=self.false_alarms, align=False)
-        return next(part.diagnose([image]))
+        return next(self._like(reference, align=False).diagnose([image]))
+
+    def _like(self, reference: np.ndarray, align: bool) -> Diagnoser:
+        return Diagnoser(reference, judge=self.judge, false_alarms=self.false_alarms, align=align)
 
     def _faults(self, image: np.ndarray, measures: Measures) -> list[Fault]:
         """Everything that is wrong, the worst first."""
