@@ -244,7 +244,7 @@ def _pixel_features(
     before, after = planes_of(reference), planes_of(copy)
     error = after - before
     ends = (copy <= 0) | (copy >= 255)
-    partly = ends.any(axis=-1) & ~ends.all(axis=-1)
+    partly: np.ndarray = np.logical_and(ends.any(axis=-1), ~ends.all(axis=-1))
     inside = mask & ~partly
     if np.count_nonzero(inside) < 0.15 * np.count_nonzero(mask):
         inside = mask

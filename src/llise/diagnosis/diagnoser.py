@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
 from llise.colours import without_colour
@@ -17,20 +15,17 @@ from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.colour_reference import ColourReference
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate, region_error
-from llise.diagnosis.faults import Finding, Part, assemble, extend, in_place, without_gaps
-from llise.diagnosis.judge import Judge, greys, shipped_judge
+from llise.diagnosis.faults import Finding, assemble, extend, in_place, without_gaps
+from llise.diagnosis.judge import Judge, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
 from llise.diagnosis.nature import nature_of
-from llise.diagnosis.novelty import FALSE_ALARMS, check_false_alarms, clues_of, named
-from llise.diagnosis.outliers import outliers
-from llise.diagnosis.parts import Judge as AreaJudge
-from llise.diagnosis.parts import split
-from llise.diagnosis.reference_blocks import ReferenceBlocks
+from llise.diagnosis.novelty import FALSE_ALARMS, check_false_alarms
+from llise.diagnosis.part_naming import PartNaming
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, label_blocks
-from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
+from llise.diagnosis.sets import UNKNOWN
 from llise.diagnosis.taught import taught_kinds
-from llise.diagnosis.verification import evidence, likely_sets, simplest, told_apart, weighed
+from llise.diagnosis.verification import told_apart
 from llise.images import as_pixels, as_uint8, check_reference, check_same_size
 from llise.kinds.sources import sources
 
@@ -105,14 +100,12 @@ class Diagnoser(ColourReference):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.manifold: ReferenceManifold | None = None
-        self._blocks = ReferenceBlocks(self.reference)
-        self._greys = greys(self.reference)
         self._texture = by_block(self.reference).std(axis=-1, dtype=np.float32)
         self._errors = EstimateErrors.from_arrays(self.judge.errors) if self.judge.errors else None
-        self._taught = taught_kinds(self.judge, sources())
-        self.own_kinds = self._taught.names if self._taught else ()
+        taught = taught_kinds(self.judge, sources())
+        self.own_kinds = taught.names if taught else ()
         self.labels = (*BLOCK_LABELS, *self.own_kinds)
-        self._sets = (*SETS, *((kind,) for kind in self.own_kinds))
+        self._naming = PartNaming(self.reference, self.judge, taught, self.false_alarms)
 
     def __repr__(self) -> str:
         rows, cols = self.reference.shape
@@ -231,61 +224,12 @@ class Diagnoser(ColourReference):
         return sorted(faults, key=lambda fault: -fault.area * sum(fault.severity.values()))
 
     def _findings(self, image: np.ndarray, measures: Measures, estimates: CopyEstimates) -> list[Finding]:
-        def judge(regions: np.ndarray, context: np.ndarray) -> np.ndarray:
-            return self.judge(regions, context, self._greys, self._taught)
-
-        parts = [
-            self._named(self._verified(Part(number, mask, probabilities, sets=self._sets), estimates), estimates)
-            for number, area in enumerate(connected_areas(measures.changed))
-            for mask, probabilities in self._divided(image, area, judge)
-        ]
+        parts = self._naming.parts(image, connected_areas(measures.changed), estimates)
         parts = without_gaps(told_apart(parts, estimates), measures.changed)
         findings = assemble(parts, measures.block_mse)
         for finding in findings:
             extend(finding, self._texture, findings)
         return findings
-
-    def _divided(self, image: np.ndarray, area: np.ndarray, judge: AreaJudge) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Parts of an area with the probabilities of their kinds; what stands out from the area is judged by itself."""
-        strange = outliers(self.reference, image, area)
-        if strange.any():
-            added = split(self._blocks, image, strange, judge, self._sets)
-            if all({CONTENT, UNKNOWN} & set(self._sets[int(probabilities.argmax())]) for _, probabilities in added):
-                return [*split(self._blocks, image, area & ~strange, judge, self._sets), *added]
-        return split(self._blocks, image, area, judge, self._sets)
-
-    def _verified(self, part: Part, estimates: CopyEstimates) -> Part:
-        """A doubtful part after the copy was made again with each likely set of kinds."""
-        codes = likely_sets(part.probabilities, int(part.mask.sum()))
-        if not codes or part.is_taught:
-            return part
-        table = evidence(estimates, part.mask, part.probabilities, codes, self._greys)
-        probabilities = weighed(part.probabilities, codes, table, self.judge.verification)
-        if probabilities.argmax() < len(SETS):
-            probabilities = simplest(probabilities, part.mask, estimates)
-        return replace(part, probabilities=probabilities)
-
-    def _named(self, part: Part, estimates: CopyEstimates) -> Part:
-        """The part as unknown where the named kinds do not account for it, otherwise without that possibility."""
-        novelty = self.judge.novelty
-        if novelty is None or part.is_taught:
-            return part
-        nearest = SETS[named(part.probabilities)]
-        blocks = int(part.mask.sum())
-        error = region_error(self.reference, estimates.copy, part.mask)
-        score = novelty.score(clues_of(part.probabilities, estimates.of(part.mask, nearest), error))
-        p_value, strange = novelty.p_value(score, blocks, error), float(expit(score))
-        is_unknown = np.arange(len(self._sets)) == UNKNOWN_CODE
-        known = part.probabilities * ~is_unknown
-        known /= known.sum()
-        # What is not in the reference may look like anything, so that nothing is too strange for it in a small place.
-        added = CONTENT in nearest and part.mask.mean() < LARGEST_CONTENT
-        if p_value < self.false_alarms and not added:
-            strange = max(strange, LEAST_STRANGE)
-            probabilities = (1 - strange) * known + strange * is_unknown
-            return replace(part, probabilities=probabilities, p_value=p_value, nearest_kinds=nearest)
-        usual = min(1.0, p_value / UNUSUAL) * (1 - strange)
-        return replace(part, probabilities=known * usual, p_value=p_value)
 
     def _fault(self, finding: Finding, findings: list[Finding], estimates: CopyEstimates) -> Fault:
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))
@@ -363,15 +307,6 @@ def _threadpools() -> ThreadpoolController:
     """The libraries with threads of their own; to look for them takes milliseconds."""
     return ThreadpoolController()
 
-
-UNUSUAL = 0.1
-"""p-value below which named kinds are said with less confidence."""
-
-LARGEST_CONTENT = 0.3
-"""Share of the picture below which strange content is still content."""
-
-LEAST_STRANGE = 0.51
-"""Least confidence with which a fault is called unknown."""
 
 STATE = 2
 """Version of a saved diagnoser; 0.1.0 had none."""

@@ -12,7 +12,7 @@ from llise.kinds.sources import title_of
 COLOURS = (
     "#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999",
     "#332288", "#117733", "#882255", "#ddcc77", "#aa4499", "#661100", "#785ef0",
-    "#fe6100", "#44aa99", "#6699cc", "#888866",
+    "#fe6100", "#5d8aa8", "#b07d62", "#888866",
 )  # fmt: skip
 """The palette of Okabe and Ito, distinguishable with every kind of colour vision, then that of Tol; in the order of
 BLOCK_LABELS."""

@@ -1,0 +1,142 @@
+"""The parts of a copy's areas with their kinds: divided, named by the judge, looked at again, told from the unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import expit
+
+from llise.diagnosis.estimates import CopyEstimates, region_error
+from llise.diagnosis.faults import Part
+from llise.diagnosis.judge import Judge, greys
+from llise.diagnosis.novelty import FALSE_ALARMS, clues_of, named
+from llise.diagnosis.outliers import outliers
+from llise.diagnosis.parts import split
+from llise.diagnosis.reference_blocks import ReferenceBlocks
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
+from llise.diagnosis.taught import TaughtKinds
+from llise.diagnosis.verification import evidence, likely_sets, simplest, weighed
+
+UNUSUAL = 0.1
+"""p-value below which named kinds are said with less confidence."""
+
+LARGEST_CONTENT = 0.3
+"""Share of the picture below which strange content is still content."""
+
+LEAST_STRANGE = 0.51
+"""Least confidence with which a fault is called unknown."""
+
+
+class PartNaming:
+    """Finds and names the parts of areas in copies of one reference.
+
+    Parameters
+    ----------
+    reference : ndarray of uint8, shape (h, w)
+        The reference.
+    judge : Judge
+        Names the kinds of regions.
+    taught : TaughtKinds, optional
+        Kinds of one's own.
+    false_alarms : float
+        Share of the parts with named kinds that may be called unknown.
+
+    Examples
+    --------
+    >>> import llise
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.judge import shipped_judge
+    >>> from llise.diagnosis.part_naming import PartNaming
+    >>> reference = llise.datasets.reference()[100:292, 100:292]
+    >>> copy = llise.distortions.apply(reference, "gaussian_noise", mse=100, random_state=0)
+    >>> naming = PartNaming(reference, shipped_judge())
+    >>> parts = naming.parts(copy, [np.ones((24, 24), bool)], CopyEstimates(reference, copy))
+    >>> [part.kinds for part in parts]
+    [('gaussian_noise',)]
+    """
+
+    def __init__(
+        self,
+        reference: np.ndarray,
+        judge: Judge,
+        taught: TaughtKinds | None = None,
+        false_alarms: float = FALSE_ALARMS,
+    ) -> None:
+        self.reference = reference
+        self.judge = judge
+        self.false_alarms = false_alarms
+        self._taught = taught
+        self._sets = (*SETS, *((kind,) for kind in (taught.names if taught else ())))
+        self._blocks = ReferenceBlocks(reference)
+        self._greys = greys(reference)
+
+    def parts(self, image: np.ndarray, areas: Iterable[np.ndarray], estimates: CopyEstimates) -> list[Part]:
+        """Return the parts of all areas.
+
+        Parameters
+        ----------
+        image : ndarray of uint8, shape (h, w)
+            The copy.
+        areas : iterable of ndarray of bool, shape (rows, cols)
+            Blocks of each area.
+        estimates : CopyEstimates
+            Estimates of the copy's faults.
+
+        Returns
+        -------
+        list of Part
+            Each with the probabilities of its kinds.
+        """
+        return [
+            self._named(self._verified(Part(number, mask, probabilities, sets=self._sets), estimates), estimates)
+            for number, area in enumerate(areas)
+            for mask, probabilities in self._divided(image, area)
+        ]
+
+    def _judge(self, regions: np.ndarray, context: np.ndarray) -> np.ndarray:
+        return self.judge(regions, context, self._greys, self._taught)
+
+    def _divided(self, image: np.ndarray, area: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Parts of an area with the probabilities of their kinds; what stands out from the area is judged by itself."""
+        strange = outliers(self.reference, image, area)
+        if strange.any():
+            added = split(self._blocks, image, strange, self._judge, self._sets)
+            if all({CONTENT, UNKNOWN} & set(self._sets[int(probabilities.argmax())]) for _, probabilities in added):
+                return [*split(self._blocks, image, area & ~strange, self._judge, self._sets), *added]
+        return split(self._blocks, image, area, self._judge, self._sets)
+
+    def _verified(self, part: Part, estimates: CopyEstimates) -> Part:
+        """A doubtful part after the copy was made again with each likely set of kinds."""
+        codes = likely_sets(part.probabilities, int(part.mask.sum()))
+        if not codes or part.is_taught:
+            return part
+        table = evidence(estimates, part.mask, part.probabilities, codes, self._greys)
+        probabilities = weighed(part.probabilities, codes, table, self.judge.verification)
+        if probabilities.argmax() < len(SETS):
+            probabilities = simplest(probabilities, part.mask, estimates)
+        return replace(part, probabilities=probabilities)
+
+    def _named(self, part: Part, estimates: CopyEstimates) -> Part:
+        """The part as unknown where the named kinds do not account for it, otherwise without that possibility."""
+        novelty = self.judge.novelty
+        if novelty is None or part.is_taught:
+            return part
+        nearest = SETS[named(part.probabilities)]
+        blocks = int(part.mask.sum())
+        error = region_error(self.reference, estimates.copy, part.mask)
+        score = novelty.score(clues_of(part.probabilities, estimates.of(part.mask, nearest), error))
+        p_value, strange = novelty.p_value(score, blocks, error), float(expit(score))
+        is_unknown = np.arange(len(self._sets)) == UNKNOWN_CODE
+        known = part.probabilities * ~is_unknown
+        known /= known.sum()
+        # What is not in the reference may look like anything, so that nothing is too strange for it in a small place.
+        added = CONTENT in nearest and part.mask.mean() < LARGEST_CONTENT
+        if p_value < self.false_alarms and not added:
+            strange = max(strange, LEAST_STRANGE)
+            probabilities = (1 - strange) * known + strange * is_unknown
+            return replace(part, probabilities=probabilities, p_value=p_value, nearest_kinds=nearest)
+        usual = min(1.0, p_value / UNUSUAL) * (1 - strange)
+        return replace(part, probabilities=known * usual, p_value=p_value)
