@@ -432,7 +432,7 @@ def test_pairs_are_taken_as_they_are_needed(folder, monkeypatch):
 def test_a_process_that_dies_is_an_error_and_not_a_hang(folder, monkeypatch):
     monkeypatch.setattr(running, "judge_pair", die)
     with pytest.raises(OSError, match=r"a process ended before its pair was judged.*use fewer jobs"):
-        list(running._in_processes(iter(pairs_of(folder, 2)), True, None, 1))
+        list(running._in_processes(iter(pairs_of(folder, 2)), True, None, 1, ()))
 
 
 def die(*_):
