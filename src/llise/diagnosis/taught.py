@@ -181,6 +181,7 @@ def fit_taught(judge: Judge, samples: list[TaughtSamples]) -> TaughtKinds:
     n = len(feature_names())
     values = [standardised(one.values, judge.mean[:n], judge.scale[:n]).astype(np.float64) for one in samples]
     calibrations = [_calibrated(background, own, one.groups) for own, one in zip(values, samples)]
+    slopes, thresholds, low = (np.array(column) for column in zip(*calibrations))
     directions, offsets = background.directions(values)
     slopes, thresholds, low = (np.array(column) for column in zip(*calibrations))
     return TaughtKinds(
