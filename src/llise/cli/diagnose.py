@@ -56,6 +56,14 @@ if TYPE_CHECKING:
     help="Learn the manifold of the reference for the report, or do without.  [default: with --html]",
 )
 @no_align_option
+@click.option(
+    "--false-alarms",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.01,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the faults of known kinds that may be called unknown.",
+)
 @background_option
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of learned manifolds.")
 @kinds_option
@@ -65,9 +73,8 @@ if TYPE_CHECKING:
 @quiet_option
 def diagnose(
     reference: Path, images: tuple[Path, ...], as_json: bool, as_csv: bool, html: Path | None,
-    model: Path | None, manifold: bool | None, no_align: bool, background: Background | None, no_cache: bool,
-    kind_files: tuple[Path, ...], jobs: int,
-    scheduler: str | None, seed: int, quiet: bool,
+    model: Path | None, manifold: bool | None, no_align: bool, false_alarms: float, background: Background | None,
+    no_cache: bool, kind_files: tuple[Path, ...], jobs: int, scheduler: str | None, seed: int, quiet: bool,
 ) -> int:  # fmt: skip
     """Say what is wrong with copies of an image, in luma and colour.
 
@@ -102,7 +109,7 @@ def diagnose(
             from llise.diagnosis import Diagnoser
 
             diagnoser = Diagnoser(pixels)
-        diagnoser.align = not no_align
+        diagnoser.align, diagnoser.false_alarms = not no_align, false_alarms
         form = "json" if as_json else "csv" if as_csv else "table"
         return judge_files(diagnoser, str(reference), images, form, html, quiet, problems, background)
 

@@ -95,7 +95,6 @@ class Diagnoser(ColourReference):
         self.reference = as_uint8(self.pixels)
         check_reference(self.reference, BLOCK)
         self.judge = judge or shipped_judge()
-        self.false_alarms = check_false_alarms(false_alarms)
         self.align = align
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -105,11 +104,20 @@ class Diagnoser(ColourReference):
         taught = taught_kinds(self.judge, sources())
         self.own_kinds = taught.names if taught else ()
         self.labels = (*BLOCK_LABELS, *self.own_kinds)
-        self._naming = PartNaming(self.reference, self.judge, taught, self.false_alarms)
+        self._naming = PartNaming(self.reference, self.judge, taught, check_false_alarms(false_alarms))
 
     def __repr__(self) -> str:
         rows, cols = self.reference.shape
         return f"<Diagnoser of a {rows} x {cols} reference, {'with' if self.manifold else 'without'} manifold>"
+
+    @property
+    def false_alarms(self) -> float:
+        """Share of the faults with named kinds that may be called unknown."""
+        return self._naming.false_alarms
+
+    @false_alarms.setter
+    def false_alarms(self, rate: float) -> None:
+        self._naming.false_alarms = check_false_alarms(rate)
 
     @property
     def training_labels(self) -> list[str] | None:
