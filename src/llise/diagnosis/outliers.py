@@ -98,7 +98,7 @@ def _rest(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> tuple[np
     error = block_pixels(np.where(lonely, around, error))
     grey = block_pixels((own - 128) / 64)
     chosen = area.ravel()
-    sample = error[chosen][:, ::3].ravel(), grey[chosen][:, ::3].ravel()
+    sample = error[chosen, ::7].ravel(), grey[chosen, ::7].ravel()
     curve = np.zeros(4)
     for _ in range(3):  # without the pixels that the last curve leaves far off
         rest = sample[0] - np.polynomial.polynomial.polyval(sample[1], curve)
