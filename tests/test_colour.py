@@ -55,6 +55,11 @@ def test_a_coloured_copy_of_a_grey_reference_has_no_fault_of_the_luma():
     assert diagnosis.verdict == ("color_cast",)
 
 
+def test_opposite_colours_are_unknown_and_no_loss_of_saturation():
+    cat = np.ascontiguousarray(data.chelsea()[:192, :288])
+    assert verdict(cat, np.ascontiguousarray(cat[..., ::-1])).verdict == ("unknown",)
+
+
 def test_swapped_channels_are_no_fault_of_the_luma():
     for order in ((2, 1, 0), (1, 2, 0)):
         diagnosis = verdict(PICTURE, np.ascontiguousarray(PICTURE[..., order]))

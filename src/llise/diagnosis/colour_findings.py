@@ -26,6 +26,9 @@ EXCLUDED = 0.1
 SIMPLE_ENOUGH = 0.1
 """Share of the shifts of chroma that a known rule may leave where the judge sees another rule."""
 
+LEAST_FACTOR = -0.05
+"""Least factor of saturation; below it colours turn into their opposites."""
+
 UNSEEN = 0.8
 """Confidence in chroma noise that the judge did not see beside a change of all channels alike."""
 
@@ -140,6 +143,8 @@ def _named(parts: Iterable[tuple], blocks: ColourBlocks) -> list[ColourFinding]:
     for area, probabilities, luma, fit in sorted(parts, key=lambda part: -int(part[0].sum())):
         kind, sure = ANSWERS[int(probabilities.argmax())], float(probabilities.max())
         kind = _known_rule(fit) if kind == UNKNOWN else kind
+        if kind == "saturation" and fit.models[kind].parameters[kind]["factor"] < LEAST_FACTOR:
+            kind = UNKNOWN  # opposite colours are another hue, such as that of swapped channels
         if kind == NONE and (noise := fit.noise_beside()):
             kind, sure, luma, fit = "chroma_noise", UNSEEN, 1.0, replace(fit, noise=noise)
         if kind == NONE:

@@ -17,6 +17,10 @@ LEAST_PART = 0.2
 """Share of the error that a change of all channels alike must have to be a fault of its own beside the colour's."""
 
 
+ALL_GREY = 1e-3
+"""Factor of saturation that rounding leaves of none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Samples:
     """Mean colours of blocks before and after.
@@ -221,6 +225,7 @@ def saturation_model(samples: Samples, spread: float, middle: float) -> Model:
     remainder = _worth_naming(gain, offset, spread, middle, samples)
     if remainder != (1.0, 0.0):
         factor = factor / gain if gain > 0.1 else factor
+    factor = 0.0 if abs(factor) < ALL_GREY else factor
     misfit = float(samples.weight @ ((copy - factor * remainder[0] * chroma) ** 2).sum(axis=1) / samples.weight.sum())
     return Model(
         ("saturation",),
