@@ -55,6 +55,12 @@ def test_a_coloured_copy_of_a_grey_reference_has_no_fault_of_the_luma():
     assert diagnosis.verdict == ("color_cast",)
 
 
+def test_a_patch_of_one_colour_is_content_and_no_cast():
+    copy = CUP.copy()
+    copy[40:104, 56:136] = 200, 30, 30
+    assert verdict(CUP, copy).verdict == ("content",)
+
+
 def test_opposite_colours_are_unknown_and_no_loss_of_saturation():
     cat = np.ascontiguousarray(data.chelsea()[:192, :288])
     assert verdict(cat, np.ascontiguousarray(cat[..., ::-1])).verdict == ("unknown",)

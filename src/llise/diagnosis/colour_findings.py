@@ -26,6 +26,9 @@ EXCLUDED = 0.1
 SIMPLE_ENOUGH = 0.1
 """Share of the shifts of chroma that a known rule may leave where the judge sees another rule."""
 
+FLAT_GAIN = 0.15
+"""Largest gain of a colour cast that leaves nothing of the reference."""
+
 LEAST_FACTOR = -0.05
 """Least factor of saturation; below it colours turn into their opposites."""
 
@@ -145,6 +148,8 @@ def _named(parts: Iterable[tuple], blocks: ColourBlocks) -> list[ColourFinding]:
         kind = _known_rule(fit) if kind == UNKNOWN else kind
         if kind == "saturation" and fit.models[kind].parameters[kind]["factor"] < LEAST_FACTOR:
             kind = UNKNOWN  # opposite colours are another hue, such as that of swapped channels
+        if kind == "color_cast" and _is_flat(fit):
+            kind = NONE  # the luma says what covers the picture there
         if kind == NONE and (noise := fit.noise_beside()):
             kind, sure, luma, fit = "chroma_noise", UNSEEN, 1.0, replace(fit, noise=noise)
         if kind == NONE:
@@ -159,6 +164,13 @@ def _named(parts: Iterable[tuple], blocks: ColourBlocks) -> list[ColourFinding]:
         (finding,) = findings.values()
         return [replace(finding, region=_extended(finding, blocks))]
     return list(findings.values())
+
+
+def _is_flat(fit: AreaFit) -> bool:
+    """Whether a colour cast leaves nothing of the reference: a patch of one colour, not a cast."""
+    settings = fit.models["color_cast"].parameters["color_cast"]
+    gains = [value for name, value in settings.items() if name.endswith("_gain")]
+    return bool(gains) and max(gains) < FLAT_GAIN
 
 
 def _known_rule(fit: AreaFit) -> str:
