@@ -109,7 +109,7 @@ def test_a_file_that_vanishes_is_reported(folder, tmp_path, monkeypatch, capfd):
     diagnoser = Diagnoser(picture(32, 32))
 
     class Removing:
-        reference = diagnoser.reference
+        reference = pixels = diagnoser.reference
 
         def diagnose(self, images):
             (tmp_path / "b.png").unlink(missing_ok=True)

@@ -204,11 +204,11 @@ def _of_other_meaning(image: np.ndarray) -> Iterator[Kind]:
     alpha = np.dstack([image] * 3 + [np.full_like(image, 254)])
     yield "alpha.png", png(alpha, 8, 6), BAD
     yield "alpha.webp", encoded(alpha, "WEBP", lossless=True), BAD
-    yield "colour16.png", png(np.dstack([wide] * 3), 16, 2), BAD
+    yield "colour16.png", png(np.dstack([wide] * 3), 16, 2), GOOD
     yield "cmyk.jpg", encoded(Image.fromarray(image).convert("CMYK"), "JPEG"), BAD
     yield "cmyk.tif", encoded(Image.fromarray(image).convert("CMYK"), "TIFF"), BAD
     yield "lab.tif", encoded(Image.fromarray(np.dstack([image] * 3)).convert("LAB"), "TIFF"), BAD
-    yield "ycbcr.tif", encoded(Image.fromarray(image).convert("YCbCr"), "TIFF"), BAD
+    yield "ycbcr.tif", encoded(Image.fromarray(image).convert("YCbCr"), "TIFF"), GOOD
     yield "float.tif", encoded(image.astype(np.float32), "TIFF"), BAD
     yield "int32.tif", encoded(image.astype(np.int32), "TIFF"), BAD
     for number in (2, 3, 5, 6):
@@ -246,7 +246,7 @@ def _of_other_programs(image: np.ndarray) -> Iterator[Kind]:
         yield f"{name}.img", content, BAD
     for kind in ("ICO", "TGA", "PCX", "SGI", "JPEG2000", "AVIF", "EPS"):
         with contextlib.suppress(KeyError, OSError, ValueError):  # the format is not in this build of Pillow
-            yield f"other.{kind.lower()}", encoded(image, kind), BAD
+            yield f"other.{kind.lower()}", encoded(image, kind), ANY if kind in ("JPEG2000", "AVIF") else BAD
     tags = TiffImagePlugin.ImageFileDirectory_v2()
     tags[270] = "x" * 70_000
     yield "long-tag.tif", encoded(image, "TIFF", tiffinfo=tags), ANY
