@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.optimize import minimize_scalar
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
@@ -99,7 +98,7 @@ def train(names: tuple[str, ...], *, scenes: int = SCENES, jobs: int = -1, seed:
             codes = [np.array([int(sample[place]) for sample in part]) for part in samples]
             fitted = [_train_fold(x, codes, number, n, seed) for number in range(FOLDS)]
             outside, truth = np.concatenate([answer for _, answer in fitted]), np.concatenate(codes)
-            temperatures.append(_temperature(outside, truth))
+            temperatures.append(network.temperature(outside, truth))
             networks.append([weights for weights, _ in fitted])
             reports.append(_report(outside, truth, ANSWERS if place == 1 else ("luma clean", "luma faulty")))
     training = {"pictures": list(names), "scenes": scenes, "seed": seed}
@@ -152,16 +151,6 @@ def _train_fold(
         inputs, wanted, n_classes, hidden=HIDDEN, epochs=EPOCHS, batch=256, dropout=0.15, seed=seed + number
     )
     return weights, network.logits(weights, x[number].astype(np.float32))
-
-
-def _temperature(outputs: np.ndarray, codes: np.ndarray) -> float:
-    """Divisor of the outputs with the least cross-entropy on samples that the networks never saw."""
-
-    def loss(logarithm: float) -> float:
-        probabilities = network.softmax(outputs / np.exp(logarithm))
-        return float(-np.log(probabilities[np.arange(len(codes)), codes] + 1e-9).mean())
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-0.7, 1.6), method="bounded").x))
 
 
 def _report(outputs: np.ndarray, codes: np.ndarray, names: tuple[str, ...]) -> str:

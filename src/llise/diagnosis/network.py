@@ -70,6 +70,38 @@ def softmax(values: np.ndarray) -> np.ndarray:
     return values / values.sum(axis=-1, keepdims=True)
 
 
+def temperature(outputs: np.ndarray, codes: np.ndarray) -> float:
+    """Return the divisor of outputs with the least cross-entropy.
+
+    Parameters
+    ----------
+    outputs : ndarray, shape (n, n_classes)
+        What networks say of samples that they have not seen.
+    codes : ndarray of int, shape (n,)
+        Class of each sample.
+
+    Returns
+    -------
+    float
+        Above 1 where the networks are too sure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.network import temperature
+    >>> sure, half_right = np.array([[9.0, 0.0], [9.0, 0.0]]), np.array([0, 1])
+    >>> temperature(sure, half_right) > 2
+    True
+    """
+    from scipy.optimize import minimize_scalar  # only here: a diagnosis does not need it
+
+    def loss(logarithm: float) -> float:
+        probabilities = softmax(outputs / np.exp(logarithm))
+        return float(-np.log(probabilities[np.arange(len(codes)), codes] + 1e-9).mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-0.7, 1.6), method="bounded").x))
+
+
 def train(
     x: np.ndarray,
     codes: np.ndarray,

@@ -18,7 +18,6 @@ from typing import Any
 import click
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.optimize import minimize_scalar
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
@@ -149,7 +148,7 @@ def train_networks(
     networks = [weights for weights, _ in trained]
     outside = np.concatenate([logits for _, logits in trained])
     # The mean over networks is less sure than each of them: half of the correction, in the logarithm, is left to do.
-    temperature = float(np.sqrt(_temperature(outside, np.concatenate(codes))))
+    temperature = float(np.sqrt(network.temperature(outside, np.concatenate(codes))))
     chosen = np.random.default_rng(seed).choice(len(whole), min(BACKGROUND, len(whole)), replace=False)
     background = np.rint(BACKGROUND_SCALE * standardised(whole[chosen], mean, scale)).astype(np.int8)
     training = {"pictures": list(names), "scenes": scenes, "epochs": epochs, "seed": seed}
@@ -242,16 +241,6 @@ def _train_fold(
     x, y = (np.concatenate([part for i, part in enumerate(parts) if i != number]) for parts in (inputs, codes))
     weights = network.train(x, y, len(SETS), epochs=epochs, seed=seed + number)
     return weights, network.logits(weights, inputs[number].astype(np.float32))
-
-
-def _temperature(logits: np.ndarray, codes: np.ndarray) -> float:
-    """Divisor of the outputs with the least cross-entropy on samples that the networks never saw."""
-
-    def loss(logarithm: float) -> float:
-        probabilities = network.softmax(logits / np.exp(logarithm))
-        return float(-np.log(probabilities[np.arange(len(codes)), codes] + 1e-9).mean())
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-0.7, 1.6), method="bounded").x))
 
 
 def _report(logits: np.ndarray, samples: list[Samples], temperature: float) -> str:
