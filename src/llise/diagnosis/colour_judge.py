@@ -6,7 +6,6 @@ plain arrays only (safetensors), and says in its header what it was trained for.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import numpy as np
 from llise.diagnosis import network
 from llise.diagnosis.judge import JudgeError, standardised
 from llise.labels import COLOR_KINDS
+from llise.storage.array_files import fingerprint_of
 from llise.storage.files import atomic_write
 
 FILE = "colour_judge.safetensors"
@@ -103,11 +103,7 @@ class ColourJudge:
         str
             Hexadecimal digits.
         """
-        digest = hashlib.sha256()
-        for name, values in sorted(self.arrays().items()):
-            digest.update(repr((name, values.dtype.str, values.shape)).encode())
-            digest.update(np.ascontiguousarray(values).tobytes())
-        return digest.hexdigest()
+        return fingerprint_of(self.arrays())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the judge to one safetensors file.

@@ -7,7 +7,6 @@ kinds it was trained, on what, and the fingerprint of its arrays.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.features import feature_names, features
 from llise.diagnosis.novelty import Novelty
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE
+from llise.storage.array_files import fingerprint_of
 from llise.storage.files import atomic_write
 
 VERSION = 3
@@ -215,12 +215,7 @@ class Judge:
         >>> len(shipped_judge().fingerprint())
         64
         """
-        digest = hashlib.sha256()
-        for name, values in sorted(self.arrays().items()):
-            digest.update(
-                repr((name, values.dtype.str, values.shape)).encode() + np.ascontiguousarray(values).tobytes()
-            )
-        return digest.hexdigest()
+        return fingerprint_of(self.arrays())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the judge to one safetensors file.

@@ -139,7 +139,33 @@ def digest_of(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     >>> digest_of({"digest": "ab"}, {}) == digest_of({}, {})
     True
     """
-    digest = hashlib.sha256(json.dumps({**content, "digest": None}, sort_keys=True).encode())
+    return _digest(json.dumps({**content, "digest": None}, sort_keys=True).encode(), arrays)
+
+
+def fingerprint_of(arrays: dict[str, np.ndarray]) -> str:
+    """Return the SHA-256 of all arrays in order of their names.
+
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+        Any arrays.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fingerprint_of({"a": np.zeros(2), "b": np.ones(1)}) == fingerprint_of({"b": np.ones(1), "a": np.zeros(2)})
+    True
+    """
+    return _digest(b"", {name: np.ascontiguousarray(values) for name, values in arrays.items()})
+
+
+def _digest(start: bytes, arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(start)
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(repr((name, array.dtype.str, array.shape)).encode())
