@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.estimates import FaultEstimate
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE
+from llise.diagnosis.verification import unexplained_by_form
 
 FALSE_ALARMS = 0.01
 """Share of the parts with named kinds that may be called unknown."""
@@ -35,8 +35,6 @@ CLUES = (
     "unexplained with hidden noise", "noise", "hidden noise", "two kinds", "log error",
 )  # fmt: skip
 """What the score of a part is made of."""
-
-LEAST_UNEXPLAINED = 0.004
 
 SHARPER = 0.5
 """Factor on small p-values: the scores come from networks that judged alone, and all of them together are mistaken half
@@ -159,18 +157,15 @@ def clues_of(probabilities: np.ndarray, estimate: FaultEstimate, error: float) -
     """
     strange = float(np.clip(probabilities[UNKNOWN_CODE], 1e-6, 1 - 1e-6))
     code = named(probabilities)
-    kinds = set(SETS[code])
-    form = 0 if not set(RANDOM) & kinds else 2 if set(HIDING) & kinds else 1
-    unexplained = np.log(max(1 - estimate.explained, LEAST_UNEXPLAINED))
+    unexplained, noise = unexplained_by_form(SETS[code], estimate.explained)
     return np.array(
         [
             1.0,
             np.log(strange / (1 - strange)),
             np.log(max(float(probabilities[code]) / (1 - strange), 1e-6)),
-            *(unexplained if form == other else 0.0 for other in range(3)),
-            float(form == 1),
-            float(form == 2),
-            float(len(kinds) > 1),
+            *unexplained,
+            *noise,
+            float(len(SETS[code]) > 1),
             np.log(error + 1.0),
         ]
     )

@@ -120,22 +120,48 @@ def evidence(
     for code in codes:
         kinds = SETS[code]
         estimate = estimates.of(region, kinds)
-        form = 0 if not set(RANDOM) & set(kinds) else 2 if set(HIDING) & set(kinds) else 1
-        unexplained = np.log(max(1 - estimate.explained, LEAST_UNEXPLAINED))
+        unexplained, noise = unexplained_by_form(kinds, estimate.explained)
         total = sum(estimate.severity.values()) or 1.0
         smaller = np.log(max(min(estimate.severity.values()) / total, LEAST_SHARE)) if len(kinds) > 1 else 0.0
         rows.append(
             [
                 np.log(max(float(probabilities[code]), 1e-6)),
-                *(unexplained if form == other else 0.0 for other in range(3)),
+                *unexplained,
                 float(len(kinds) > 1),
-                float(form == 1),
-                float(form == 2),
+                *noise,
                 smaller,
                 _odd_pivot(estimate, kinds, greys),
             ]
         )
     return np.array(rows)
+
+
+def unexplained_by_form(kinds: tuple[str, ...], explained: float) -> tuple[list[float], list[float]]:
+    """Return what kinds leave unexplained, apart for kinds without noise, with noise and with hidden noise.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        One kind or two.
+    explained : float
+        Share of the error that they explain.
+
+    Returns
+    -------
+    unexplained : list of float
+        Logarithm of the share that is left in the column of their form, 0 in the two others.
+    noise : list of float
+        1 in the column of noise, or of noise that may be hidden below another kind.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.verification import unexplained_by_form
+    >>> unexplained_by_form(("gaussian_noise", "blur"), 0.0)
+    ([0.0, 0.0, 0.0], [0.0, 1.0])
+    """
+    form = 0 if not set(RANDOM) & set(kinds) else 2 if set(HIDING) & set(kinds) else 1
+    unexplained = float(np.log(max(1 - explained, LEAST_UNEXPLAINED)))
+    return [unexplained if form == other else 0.0 for other in range(3)], [float(form == 1), float(form == 2)]
 
 
 def _odd_pivot(estimate: FaultEstimate, kinds: tuple[str, ...], greys: tuple[float, float, float]) -> float:
