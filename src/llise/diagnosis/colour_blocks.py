@@ -83,11 +83,6 @@ class ColourBlocks:
     clipped: np.ndarray
     doubt: np.ndarray
 
-    @property
-    def chroma_shift(self) -> np.ndarray:
-        """Difference (rows, cols, 2) of the chroma means."""
-        return (self.copy - self.reference) @ TO_PLANES[1:].T
-
 
 def measure_blocks(reference: np.ndarray, copy: np.ndarray) -> ColourBlocks:
     """Measure the blocks of a copy.
