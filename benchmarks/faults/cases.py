@@ -18,10 +18,9 @@ from faults.masks import SHAPES, cut_in_two, draw_apart, draw_mask, true_region
 from faults.programs import Program, Programs
 from faults.visible import LEAST_TRACE, is_pair_visible, is_visible, remaining
 from llise.diagnosis import pictures
-from llise.diagnosis.sets import UNKNOWN
 from llise.distortions import mse, quantise
 from llise.kinds.search import Search
-from llise.labels import KINDS, PAPER_MIXTURES
+from llise.labels import KINDS, PAPER_MIXTURES, UNKNOWN
 
 SINGLE_LEVELS = (50, 100, 200, 400, 900)
 PAIR_LEVELS = (50, 200, 500)

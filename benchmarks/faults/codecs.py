@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from faults.programs import Copies, Program
-from llise.diagnosis.sets import UNKNOWN
+from llise.labels import UNKNOWN
 
 TITLE = "imagecodecs"
 

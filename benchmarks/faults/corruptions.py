@@ -10,7 +10,7 @@ import numpy as np
 from skimage import util
 
 from faults.programs import Copies, Program
-from llise.diagnosis.sets import UNKNOWN
+from llise.labels import UNKNOWN
 
 TITLE = "imagecorruptions"
 SEVERITIES = (1.0, 2.0, 3.0, 4.0, 5.0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from faults.places import draw_places
 from faults.programs import Copies, Parameters, Program, unknown_program
-from llise.diagnosis.sets import UNKNOWN
+from llise.labels import UNKNOWN
 
 TITLE = "ffmpeg"
 _PLANAR = ["-pix_fmt", "yuv420p"]

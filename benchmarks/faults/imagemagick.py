@@ -11,7 +11,7 @@ import numpy as np
 
 from faults.places import Place, draw_places
 from faults.programs import Copies, Parameters, Program, unknown_program
-from llise.diagnosis.sets import UNKNOWN
+from llise.labels import UNKNOWN
 
 TITLE = "ImageMagick"
 CODERS = ("jpg:-", "jp2:-", "webp:-", "heic:-")

@@ -9,7 +9,7 @@ import numpy as np
 from faults.cases import OTHER_SCENE, Case, Recipe
 from faults.masks import BLOCK, by_block
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
-from llise.diagnosis.sets import UNKNOWN
+from llise.labels import UNKNOWN
 
 Record = dict[str, Any]
 

@@ -14,9 +14,8 @@ from faults import cases
 from faults.cases import LARGE, PAIR_LEVELS, REGION_LEVELS, SINGLE_LEVELS, Case, Copy, Damage, Recipe, apply_program
 from faults.masks import SHAPES, draw_mask, true_region
 from faults.programs import Program, Programs
-from llise.diagnosis.sets import UNKNOWN
 from llise.distortions import mse
-from llise.labels import FURTHER_KINDS, KINDS
+from llise.labels import FURTHER_KINDS, KINDS, UNKNOWN
 
 FURTHER, FURTHER_PAIR = "whole picture, further kind", "whole picture, further kind with one of the six"
 FURTHER_REGION = "further kind in a region of 5 % or more"

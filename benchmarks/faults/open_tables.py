@@ -24,7 +24,7 @@ from faults.open_cases import (
     OPEN_GROUPS,
     UNKNOWN_GROUPS,
 )  # fmt: skip
-from llise.diagnosis.sets import UNKNOWN
+from llise.labels import UNKNOWN
 
 GOALS = {
     FURTHER: "own .95, foreign .90; .99, .97",

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llise.diagnosis.sets import UNKNOWN
 from llise.kinds import registry
 from llise.kinds.base import Path
 from llise.kinds.jpeg import quality_of
-from llise.labels import NAMED_KINDS
+from llise.labels import NAMED_KINDS, UNKNOWN
 
 Parameters = Callable[[float], dict[str, float]]
 

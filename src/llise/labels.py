@@ -18,6 +18,9 @@ LABELS = ("original", *KINDS)
 MISALIGNMENT = "misalignment"
 """Name of the kind that is measured before all others: the copy is shifted, turned or scaled as a whole."""
 
+UNKNOWN = "unknown"
+"""Name of a fault that none of the kinds accounts for."""
+
 LETTERS = dict(zip(LABELS, "OCGLBIJ"))
 """One-letter names of the paper's Table 1."""
 

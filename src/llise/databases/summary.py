@@ -10,7 +10,7 @@ from typing import Any
 from scipy import stats
 
 from llise.databases.layout import UNCHANGED, Database
-from llise.diagnosis.sets import UNKNOWN
+from llise.labels import UNKNOWN
 
 NOT_A_COPY = "not a copy"
 MEASURES = ("severity", "psnr", "ssim")

@@ -13,12 +13,13 @@ from llise.diagnosis.block_sums import box_of
 from llise.diagnosis.colour_blocks import ColourBlocks, measure_blocks
 from llise.diagnosis.colour_features import OUTLIER
 from llise.diagnosis.colour_findings import ColourFinding, colour_findings
-from llise.diagnosis.colour_judge import UNKNOWN, ColourJudge
+from llise.diagnosis.colour_judge import ColourJudge
 from llise.diagnosis.colour_measures import ColorMeasures
 from llise.diagnosis.colour_settings import settings_of
 from llise.diagnosis.result import Diagnosis, Fault, Interval, label_blocks
 from llise.differences import BLOCK, measure_differences, ssim_of
 from llise.images import as_uint8
+from llise.labels import UNKNOWN
 
 JudgeLuma = Callable[[np.ndarray, np.ndarray], Diagnosis]
 """Judges a grey copy of a grey reference."""

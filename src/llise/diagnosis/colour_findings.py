@@ -10,9 +10,10 @@ import numpy as np
 from llise.diagnosis.colour_areas import colour_areas
 from llise.diagnosis.colour_blocks import ColourBlocks
 from llise.diagnosis.colour_features import AreaFit, fit_area
-from llise.diagnosis.colour_judge import ANSWERS, NONE, UNKNOWN, ColourJudge
+from llise.diagnosis.colour_judge import ANSWERS, NONE, ColourJudge
 from llise.diagnosis.colour_models import curve_misfit
 from llise.diagnosis.colour_settings import reach
+from llise.labels import UNKNOWN
 
 LARGE_AREA = 20
 """Blocks from which an area is judged by itself; smaller ones get the answer of all areas together."""

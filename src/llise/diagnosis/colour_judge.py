@@ -17,12 +17,12 @@ import numpy as np
 
 from llise.diagnosis import network
 from llise.diagnosis.judge import JudgeError, standardised
-from llise.labels import COLOR_KINDS
+from llise.labels import COLOR_KINDS, UNKNOWN
 from llise.storage.array_files import fingerprint_of
 from llise.storage.files import atomic_write
 
 FILE = "colour_judge.safetensors"
-NONE, UNKNOWN = "none", "unknown"
+NONE = "none"
 
 ANSWERS = (NONE, *COLOR_KINDS, UNKNOWN)
 """What the judge can say of the colours of an area: faults of its luma account for them, a kind, or another rule."""

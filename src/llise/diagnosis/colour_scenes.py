@@ -13,11 +13,12 @@ from PIL import Image
 from scipy import ndimage
 
 from llise.colours import pixels_of, planes_of
-from llise.diagnosis.colour_judge import ANSWERS, NONE, UNKNOWN
+from llise.diagnosis.colour_judge import ANSWERS, NONE
 from llise.distortions import mse, quantise
 from llise.kinds import registry
 from llise.kinds.saturation import saturated
 from llise.kinds.search import Search
+from llise.labels import UNKNOWN
 
 NAMES = ("astronaut", "chelsea", "coffee", "hubble_deep_field", "ihc", "motorcycle_left", "retina", "rocket", "china",
          "flower")  # fmt: skip

@@ -152,7 +152,7 @@ def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.sets import SETS, UNKNOWN, code_of, is_set
+    >>> from llise.diagnosis.sets import SETS
     >>> from llise.diagnosis.faults import Part, assemble
     >>> left = np.arange(12).reshape(2, 6) % 6 < 3
     >>> jpeg, both = (np.eye(64)[SETS.index(kinds)] for kinds in (("jpeg",), ("blur", "jpeg")))

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import ndimage
 
 from llise.diagnosis.colour_measures import ColorMeasures
-from llise.diagnosis.sets import UNKNOWN
 from llise.differences import BLOCK
-from llise.labels import COLOR_KINDS, FURTHER_KINDS, LABELS, MISALIGNMENT
+from llise.labels import COLOR_KINDS, FURTHER_KINDS, LABELS, MISALIGNMENT, UNKNOWN
 
 BLOCK_LABELS = (*LABELS, UNKNOWN, *FURTHER_KINDS, MISALIGNMENT, *COLOR_KINDS)
 """Labels of blocks; the position of a name is its code in :attr:`Diagnosis.block_labels`."""

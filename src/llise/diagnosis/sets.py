@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from llise.labels import FURTHER_KINDS, KINDS, NAMED_KINDS
-
-UNKNOWN = "unknown"
-"""Name of what none of the kinds accounts for."""
+from llise.labels import FURTHER_KINDS, KINDS, NAMED_KINDS, UNKNOWN
 
 CONTENT = "content"
 """Name of what is not in the reference; it is somewhere by itself, whatever the kinds around it."""

@@ -12,8 +12,9 @@ from llise.differences import BLOCK, Differences, add_colours, measure_differenc
 from llise.gate.measures import color_difference, colors_differ, measure_pair
 from llise.gate.outcome import JudgedFault, Measures, Outcome, Status, gravest
 from llise.gate.pairs import Pair
-from llise.gate.rules import UNKNOWN, Rules
+from llise.gate.rules import Rules
 from llise.images import ImageError, as_uint8, check_same_size, read_image, read_pixels
+from llise.labels import UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)

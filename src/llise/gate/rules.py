@@ -21,14 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from llise.gate.outcome import JudgedFault, Measures, Status
 from llise.kinds.limits import limit_of
 from llise.kinds.sources import names as own_names
-from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS
+from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS, UNKNOWN
 
 if TYPE_CHECKING:
     from llise.diagnosis.result import Fault
-
-UNKNOWN = "unknown"
-"""Name of a fault that is none of the known kinds."""
-
 
 WEAK = 1.0
 """Mean squared error inside its region below which the kind of a fault is hard to tell, so that any is allowed."""

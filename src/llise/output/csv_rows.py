@@ -8,8 +8,7 @@ from typing import IO, Any
 
 from llise.diagnosis.colour_measures import ColorMeasures
 from llise.diagnosis.result import Diagnosis, Fault
-from llise.diagnosis.sets import UNKNOWN
-from llise.labels import COLOR_KINDS, FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT
+from llise.labels import COLOR_KINDS, FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT, UNKNOWN
 from llise.output.text import csv_cell
 from llise.output.words import verdict_sentence
 

@@ -20,8 +20,7 @@ import numpy as np
 from llise import __version__
 from llise.colours import stacked
 from llise.diagnosis.result import Diagnosis, Fault
-from llise.diagnosis.sets import UNKNOWN
-from llise.labels import LABELS, LETTERS
+from llise.labels import LABELS, LETTERS, UNKNOWN
 from llise.output.label_words import label_colours, label_name
 from llise.output.pictures import (
     DIFFERENCE_BYTES_PER_PIXEL,

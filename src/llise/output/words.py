@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from llise.diagnosis.result import Diagnosis, Fault, Interval
-from llise.diagnosis.sets import UNKNOWN
-from llise.labels import COLOR_KINDS, MISALIGNMENT
+from llise.labels import COLOR_KINDS, MISALIGNMENT, UNKNOWN
 from llise.output.color_words import color_words
 from llise.output.label_words import COLOURS, NAMES, NOUNS, kind_noun  # noqa: F401 (others import them from here)
 from llise.output.settings import FEW, about, impulse_count, misalignment_words, number, pixel_words
