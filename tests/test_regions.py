@@ -249,6 +249,38 @@ def test_a_stray_block_that_is_surely_something_else_stays():
     assert set(found) == {("jpeg",), ("impulse_noise",)}
 
 
+def test_a_small_place_with_content_stays_though_its_kinds_are_doubtful():
+    everywhere, place = np.ones((40, 40), bool), np.zeros((40, 40), bool)
+    place[4:7, 4:7] = True
+    probabilities = np.zeros(len(SETS))
+    probabilities[[SETS.index(("content",)), SETS.index(("blur", "content")), SETS.index(("blur",))]] = 0.4, 0.3, 0.3
+    blur = np.eye(len(SETS))[SETS.index(("blur",))]
+    findings = assemble([Part(0, everywhere & ~place, blur), Part(0, place, probabilities)], np.ones((40, 40)))
+    assert {finding.kinds for finding in findings} == {("blur",), ("content",)}
+
+
+def test_noise_in_a_region_is_told_apart_though_its_sort_is_doubtful():
+    """Half Gaussian, half speckle noise is surely noise, which the rest of the area does not have."""
+    copy = IMAGE.copy()
+    copy[:, 96:] = distorted(IMAGE, "gaussian_noise", 150)[:, 96:]
+    copy = np.clip(copy.astype(int) + 12, 0, 255).astype(np.uint8)
+    error = block_sums.names().index("steps error 1")
+
+    def answer(sums, context):
+        noisy = sums[:, error] / sums[:, 0] > 20
+        table = np.zeros((len(sums), len(SETS)))
+        table[~noisy, SETS.index(("luminance",))] = 1
+        for kind in ("gaussian_noise", "speckle_noise"):
+            both = next(i for i, kinds in enumerate(SETS) if set(kinds) == {"luminance", kind})
+            table[noisy, both] = 0.5
+        return table
+
+    found = parts.split(IMAGE, copy, np.ones((24, 24), bool), answer)
+    assert len(found) == 2
+    noise = min((mask for mask, _ in found), key=lambda mask: mask[:, 0].sum())
+    assert noise[:, 13:].mean() > 0.9 > 0.1 > noise[:, :11].mean()
+
+
 def test_a_fault_of_all_textured_blocks_extends_over_the_flat_ones():
     texture = np.where(LEFT | (RIGHT & (np.arange(20) < 14)), 9.0, 0.0)
     fault = Finding(("blur",), texture > 0, 0.9)

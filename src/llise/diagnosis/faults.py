@@ -8,7 +8,7 @@ import numpy as np
 from scipy import ndimage
 
 from llise.diagnosis.regions import SMALL_ISLAND
-from llise.diagnosis.sets import SETS, UNKNOWN, code_of, is_set
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, code_of, is_set
 
 ALIKE = 6.0
 """Parts of the same kinds are one fault where their errors differ by less than this factor."""
@@ -86,6 +86,12 @@ class Part:
     def is_taught(self) -> bool:
         """Whether the most probable kind is one of one's own."""
         return int(self.probabilities.argmax()) >= len(SETS)
+
+    @property
+    def is_content(self) -> bool:
+        """Whether it is probably content, alone or with another kind: content is somewhere by itself, however small."""
+        has = np.array([CONTENT in kinds for kinds in self.sets])
+        return bool(self.probabilities[has].sum() > 0.5 * self.probabilities.sum())
 
     def probability_of(self, kinds: tuple[str, ...]) -> float:
         """Return the probability of a set of kinds.
@@ -233,7 +239,7 @@ def _without_strays(parts: list[Part]) -> list[Part]:
 
     def is_stray(part: Part) -> bool:
         size = part.mask.sum()
-        return bool(size < SMALL_ISLAND or (size < tiny and part.confidence < DOUBTFUL))
+        return bool(size < SMALL_ISLAND or (size < tiny and part.confidence < DOUBTFUL and not part.is_content))
 
     large = [part for part in parts if not is_stray(part)]
     kept = list(large)

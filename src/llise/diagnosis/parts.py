@@ -17,7 +17,7 @@ from llise.diagnosis.block_sums import box_of, measure, names
 from llise.diagnosis.chains import GREY
 from llise.diagnosis.features import curve_misfit
 from llise.diagnosis.reference_blocks import ReferenceBlocks
-from llise.diagnosis.regions import ALL_AROUND
+from llise.diagnosis.regions import ALL_AROUND, core_of
 from llise.diagnosis.sets import SETS
 
 Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -34,6 +34,9 @@ CURVES_DIFFER = 120.0
 
 SURE_OF_KIND = 0.75
 """Probability with which a part must have, or lack, a kind to be told apart from the rest of its area."""
+
+NOISES = {"gaussian_noise", "speckle_noise"}
+"""Kinds that the judge confuses where grey levels vary little: a part that surely has one of them is told apart."""
 
 MOST_TILES = 1600
 """Most tiles of one size that are judged in an area; larger areas are sampled more coarsely."""
@@ -101,9 +104,7 @@ class _Split:
         sets: tuple[tuple[str, ...], ...],
     ) -> None:
         self.whole, self.judge, self.sets = area, judge, sets
-        # Blocks on the rim may be faulty only in part; they are not judged where there are enough others.
-        core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
-        self.core = core if core.sum() >= max(LEAST_PART, 0.3 * area.sum()) else area
+        self.core = core_of(area)
         self.cell = ceil(sqrt(self.core.sum() / MOST_CELLS))
         self.sums = measure(reference, copy, self.core, self.cell)
         self.area = self.sums[..., 0] > 0
@@ -213,18 +214,17 @@ class _Split:
         largest = max(present, key=lambda code: np.count_nonzero((labels == code) & self.area))
         if len(present) > 1 and self._one_curve([(labels == code) & self.area for code in present], present):
             return {main}
+        rest = self._presence((labels == largest) & self.area)
         for code in present:
-            found = self.name((labels == code) & self.area)
-            if code == largest or self._differs(found, self.sets[largest]):
+            if code == largest or _differs(self._presence((labels == code) & self.area), rest):
                 kept.add(code)
         return kept
 
-    def _differs(self, probabilities: np.ndarray, kinds: tuple[str, ...]) -> bool:
-        """Whether a part surely has a kind that the rest of its area does not have, or surely lacks one that it has."""
+    def _presence(self, mask: np.ndarray) -> np.ndarray:
+        """Probability of each kind in a part; last, that of noise of either sort, which may look alike."""
         names = list(dict.fromkeys(name for members in self.sets for name in members))
-        present = probabilities @ np.array([[name in members for name in names] for members in self.sets], np.float32)
-        common = np.isin(names, kinds)
-        return bool(present[~common].max() > SURE_OF_KIND or present[common].min() < 1 - SURE_OF_KIND)
+        columns = [[name in members for name in names] + [bool(NOISES & set(members))] for members in self.sets]
+        return self.name(mask) @ np.array(columns, np.float32)
 
     def _one_curve(self, masks: list[np.ndarray], codes: list[int]) -> bool:
         """Whether parts that differ only in contrast and luminance follow one curve of grey values all the same."""
@@ -291,6 +291,12 @@ class _Tiles:
                 left = self.lefts[columns]
                 parts.append(along[left + self.side] - along[left])
         return np.concatenate(parts)
+
+
+def _differs(part: np.ndarray, rest: np.ndarray) -> bool:
+    """Whether a part surely has a kind that the rest of its area hardly has, or surely lacks one that it has."""
+    has, lacks = part > SURE_OF_KIND, part < 1 - SURE_OF_KIND
+    return bool((has & (rest < 0.5)).any() or (lacks & (rest > 0.5)).any())
 
 
 def _without_islands(labels: np.ndarray, area: np.ndarray, least: float) -> np.ndarray:

@@ -19,6 +19,9 @@ MOST_IN_ISLANDS = 0.05
 NEAR = 4
 """Distance in blocks at which a small island belongs to a larger area."""
 
+LEAST_CORE, LEAST_CORE_SHARE = 8, 0.3
+"""Fewest blocks of a core, and its least share of the area."""
+
 ALL_AROUND = np.ones((3, 3), bool)
 
 
@@ -98,3 +101,29 @@ def _closed(mask: np.ndarray, radius: int) -> np.ndarray:
     out = mask.copy()
     out[box] |= ndimage.binary_fill_holes(closed) if radius > 2 else closed
     return out
+
+
+def core_of(area: np.ndarray) -> np.ndarray:
+    """Return the blocks of an area without those on its rim, which may be faulty only in part.
+
+    Parameters
+    ----------
+    area : ndarray of bool, shape (rows, cols)
+        Blocks of an area.
+
+    Returns
+    -------
+    ndarray of bool, shape (rows, cols)
+        Blocks all of whose neighbours belong to the area; the whole area where these are few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.regions import core_of
+    >>> area = np.zeros((9, 9), bool)
+    >>> area[:, 2:7] = True
+    >>> int(area.sum()), int(core_of(area).sum())
+    (45, 27)
+    """
+    core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
+    return core if core.sum() >= max(LEAST_CORE, LEAST_CORE_SHARE * area.sum()) else area
