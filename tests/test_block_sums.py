@@ -117,6 +117,39 @@ def test_rounding_on_the_grid_is_found_in_jpegs_alone():
     assert comb["jpeg"] > 0.6 and max(value for kind, value in comb.items() if kind != "jpeg") < 0.4
 
 
+def test_changed_pixels_are_counted_as_one_by_one():
+    rng = np.random.default_rng(0)
+    copy = IMAGE.astype(int)
+    copy[20:41, 30:55] += rng.integers(-3, 4, (21, 25))
+    copy = np.clip(copy, 0, 255).astype(np.uint8)
+    changed = np.pad(np.abs(copy.astype(int) - IMAGE) > 1, 1)
+    height, width = IMAGE.shape
+    inside = border = flat = 0
+    for y, x in np.argwhere(changed[1:-1, 1:-1]) + 1:
+        inside += bool(changed[y - 1, x] and changed[y + 1, x] and changed[y, x - 1] and changed[y, x + 1])
+    for y in range(height):
+        for x in range(width):
+            for v, u in ((y, x + 1), (y + 1, x)):
+                if v < height and u < width:
+                    both = changed[y + 1, x + 1], changed[v + 1, u + 1]
+                    border += both[0] != both[1]
+                    flat += all(both) and copy[y, x] == copy[v, u]
+    found = [sums_of(copy, f"changed count {i}") for i in range(4)]
+    assert found == [changed.sum(), inside, border, flat]
+
+
+@pytest.mark.parametrize("kind", ["gaussian_noise", "blur", "luminance"])
+def test_content_has_edges_of_its_own_and_other_kinds_those_of_the_reference(kind):
+    box = slice(24, 72), slice(32, 80)
+    patch, other = IMAGE.copy(), IMAGE.copy()
+    patch[box] = 200
+    other[box] = distortions.apply(IMAGE, kind, mse=100, random_state=0)[box]
+    rows = [block_sums.measure(IMAGE, copy)[3:9, 4:10].sum((0, 1), dtype=float) for copy in (patch, other)]
+    content, distorted = (dict(zip(feature_names(), row)) for row in features(np.array(rows), greys(IMAGE)))
+    assert content["changed flat"] > 0.9 > 0.5 > distorted["changed flat"]
+    assert abs(content["changed copied"]) < 0.1 < 0.4 < distorted["changed copied"]
+
+
 def test_the_cosine_transform_is_scipys():
     blocks = np.random.default_rng(0).integers(0, 256, (5, 8, 8)).astype(float)
     expected = fft.dctn(blocks, axes=(1, 2), norm="ortho").reshape(5, 64)

@@ -14,7 +14,9 @@ from llise import datasets, distortions
 from llise.diagnosis import block_sums, network, pictures, train
 from llise.diagnosis.features import feature_names, features
 from llise.diagnosis.judge import FILE, Judge, JudgeError, greys, shipped_judge
-from llise.diagnosis.samples import draw_samples
+from llise.diagnosis.measures import measure_copy
+from llise.diagnosis.regions import connected_areas
+from llise.diagnosis.samples import draw_samples, found_areas
 from llise.diagnosis.scenes import draw_scene
 from llise.diagnosis.sets import SETS
 from llise.labels import KINDS, NAMED_KINDS
@@ -80,6 +82,20 @@ def test_scenes_say_which_kinds_each_block_has():
         assert scene.copy.dtype == np.uint8 and scene.copy.shape == scene.reference.shape
         present = set(np.unique(scene.labels)) - {-1}
         assert present <= set(scene.parts) and all(len(scene.parts[code]) == len(SETS[code]) for code in present)
+
+
+def test_the_areas_of_a_scene_are_those_that_a_diagnosis_finds():
+    for seed in range(6):
+        scene = draw_scene(pictures.load("camera")[64:192, 64:224], np.random.default_rng(seed))
+        if scene is None:
+            continue
+        areas = list(found_areas(scene))
+        expected = connected_areas(measure_copy(scene.reference, scene.copy).changed)
+        assert_array_equal([area for area, _, _ in areas], expected)
+        for area, core, codes in areas:
+            assert core.any() and not (core & ~area).any()
+            assert_array_equal(codes[scene.labels >= 0], scene.labels[scene.labels >= 0])
+            assert set(np.unique(codes)) <= set(np.unique(scene.labels)) - {-1}
 
 
 def test_all_sets_of_kinds_are_told_apart():

@@ -49,6 +49,9 @@ METHODS_IN_TRAINING = frozenset(
         "ImageMagick -solarize", "ImageMagick -vignette", "ffmpeg vignette", "ffmpeg geq, moved lines",
         "ffmpeg geq, waves", "OpenCV remap, ripples", "ImageMagick -wave", "imagecorruptions elastic_transform",
         "NumPy ghost", "NumPy jitter of lines", "NumPy exchanged blocks", "ffmpeg shufflepixels",
+        "ImageMagick -wavelet-denoise", "ffmpeg vaguedenoiser", "ffmpeg bilateral", "OpenCV bilateralFilter",
+        "ffmpeg nlmeans", "OpenCV fastNlMeansDenoising", "scikit-image denoise_tv_chambolle",
+        "ffmpeg noise, patterned", "ffmpeg lenscorrection",
     )
 )  # fmt: skip
 """Programs of unknown faults whose method the training draws too, by code of its own (llise.diagnosis.unlisted)."""

@@ -15,6 +15,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis import changed_sums
 from llise.diagnosis.block_values import block_pixels, full_blocks, squared_steps, with_halo
 from llise.diagnosis.level_sums import flat_and_small, levels_left, noise_by_level
 from llise.diagnosis.reference_blocks import (
@@ -182,6 +183,7 @@ class _Chunk:
         yield from self.combs()
         yield from self.steps()
         yield from self.levels()
+        yield from zip(changed_sums.GROUPS, changed_sums.changed_sums(self.reference, self.copy, self.inner))
 
     def blocks(self, values: np.ndarray) -> np.ndarray:
         """Rows of 64 pixels of the blocks of the chunk."""

@@ -19,11 +19,14 @@ from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
 from llise.diagnosis.taught import TaughtKinds
 from llise.diagnosis.verification import evidence, likely_sets, simplest, weighed
 
-UNUSUAL = 0.1
+UNUSUAL = 0.2
 """p-value below which named kinds are said with less confidence."""
 
 LARGEST_CONTENT = 0.3
 """Share of the picture below which strange content is still content."""
+
+LIKELY_CONTENT = 0.02
+"""Probability of content from which strange content is still content."""
 
 LEAST_STRANGE = 0.51
 """Least confidence with which a fault is called unknown."""
@@ -133,7 +136,8 @@ class PartNaming:
         known = part.probabilities * ~is_unknown
         known /= known.sum()
         # What is not in the reference may look like anything, so that nothing is too strange for it in a small place.
-        added = CONTENT in nearest and part.mask.mean() < LARGEST_CONTENT
+        likely = float(part.probabilities[SETS.index(nearest)]) >= LIKELY_CONTENT
+        added = CONTENT in nearest and likely and part.mask.mean() < LARGEST_CONTENT
         if p_value < self.false_alarms and not added:
             strange = max(strange, LEAST_STRANGE)
             probabilities = (1 - strange) * known + strange * is_unknown

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
+from scipy import ndimage
 
 from llise.diagnosis import block_sums, pictures, scenes
 from llise.diagnosis.features import features
 from llise.diagnosis.judge import greys
+from llise.diagnosis.regions import connected_areas, core_of
+from llise.differences import measure_differences
 
-REGIONS = 8
-"""Regions that are taken from one scene."""
+REGIONS, AREAS = 8, 3
+"""Regions that are taken from one scene, and areas from which they are taken."""
 
 LEAST_SPREAD = 3.0
 """Least deviation of the greys of a piece of a picture that can teach something."""
@@ -143,30 +146,71 @@ def draw_samples(names: tuple[str, ...], seeds: list[tuple[int, ...]]) -> Sample
 def _from_scene(names: tuple[str, ...], rng: np.random.Generator) -> Iterator[tuple]:
     """Sums of a region and of the area around it, greys, code and share of the first kind."""
     scene = draw_picture_scene(names, rng)
-    if scene is None or not (scene.labels >= 0).any():
+    areas = list(found_areas(scene)) if scene is not None else []
+    if scene is None or not areas:
         return
-    reference = scene.reference
-    sums = block_sums.measure(reference, scene.copy)
+    sums, level = block_sums.measure(scene.reference, scene.copy), greys(scene.reference)
+    chosen = [areas[i] for i in rng.permutation(len(areas))[:AREAS]]
+    for _, core, codes in chosen:
+        whole = sums[core].sum(0, dtype=np.float64)
+        present = [int(code) for code in np.unique(codes[core])]
+        regions = [(sums[core & (codes == code)].sum(0, dtype=np.float64), code) for code in present]
+        tiles = _tiles(sums, core, codes, max(REGIONS // len(chosen) - len(present), 0), rng)
+        for here, code in (*regions, *tiles):
+            yield here, whole, level, code, _share(scene.parts[code])
+        # What stands out from an area is judged by itself.
+        for here, code in regions if len(regions) > 1 else ():
+            yield here, here, level, code, _share(scene.parts[code])
+
+
+def found_areas(scene: scenes.Scene) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Find the areas of a scene as a diagnosis does.
+
+    Parameters
+    ----------
+    scene : Scene
+        A faulty copy.
+
+    Yields
+    ------
+    area, core : ndarray of bool, shape (rows, cols)
+        Blocks of the area, with gaps that are bridged, and those of them that are judged.
+    codes : ndarray of int, shape (rows, cols)
+        Set of kinds of each block; where the scene has none, that of the nearest block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.samples import draw_picture_scene, found_areas
+    >>> scene = draw_picture_scene(("camera",), np.random.default_rng(0))
+    >>> len(list(found_areas(scene))) > 0
+    True
+    """
     faulty = scene.labels >= 0
-    sums = sums * faulty[..., None]
-    whole = sums.sum((0, 1), dtype=np.float64)
-    level = greys(reference)
-    present = [int(code) for code in np.unique(scene.labels[faulty])]
-    for code in present:
-        here = sums[scene.labels == code].sum(0, dtype=np.float64)
-        yield here, whole, level, code, _share(scene.parts[code])
-    for _ in range(REGIONS - len(present)):
-        top, left, bottom, right = draw_tile(faulty.shape, rng)
-        labels = scene.labels[top:bottom, left:right]
-        labels = labels[labels >= 0]
-        if labels.size == 0:
+    changed = measure_differences(scene.reference, scene.copy).changed
+    if not changed.any() or not faulty.any():
+        return
+    rows, cols = ndimage.distance_transform_edt(~faulty, return_distances=False, return_indices=True)
+    codes = scene.labels[rows, cols]
+    for area in connected_areas(changed):
+        yield area, core_of(area), codes
+
+
+def _tiles(
+    sums: np.ndarray, core: np.ndarray, codes: np.ndarray, count: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, int]]:
+    """Sums and codes of random tiles of an area that are mostly of one set of kinds."""
+    north, west, south, east = block_sums.box_of(core)
+    for _ in range(count):
+        top, left, bottom, right = draw_tile((south - north, east - west), rng)
+        tile = slice(north + top, north + bottom), slice(west + left, west + right)
+        inside = codes[tile][core[tile]]
+        if inside.size == 0:
             continue
-        counts = np.bincount(labels)
+        counts = np.bincount(inside)
         code = int(counts.argmax())
-        if counts[code] < PURE * labels.size:
-            continue
-        here = sums[top:bottom, left:right].sum((0, 1), dtype=np.float64)
-        yield here, whole, level, code, _share(scene.parts[code])
+        if counts[code] >= PURE * inside.size:
+            yield sums[tile][core[tile]].sum(0, dtype=np.float64), code
 
 
 def draw_tile(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, int, int, int]:

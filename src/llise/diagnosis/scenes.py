@@ -23,10 +23,10 @@ from llise.labels import FURTHER_KINDS, KINDS, NAMED_KINDS
 SPREADING = tuple(kind for kind in NAMED_KINDS if kind != CONTENT)
 """Kinds that change a picture everywhere; content is somewhere by itself."""
 
-FURTHER_SHARE = 0.45
+FURTHER_SHARE = 0.5
 """Share of the scenes with one of the further kinds."""
 
-UNKNOWN_SHARE = 0.14
+UNKNOWN_SHARE = 0.17
 """Share of the scenes with a fault that has no name."""
 
 LEAST_TOUCHED, LEAST_CONTENT = 0.2, 0.05
@@ -94,7 +94,7 @@ def draw_scene(reference: np.ndarray, rng: np.random.Generator) -> Scene | None:
     """
     if rng.random() < UNKNOWN_SHARE:
         return _unlisted(reference, rng)
-    form = rng.choice(5, p=[0.41, 0.2, 0.21, 0.13, 0.05])
+    form = rng.choice(5, p=[0.39, 0.19, 0.2, 0.12, 0.1])
     if form > 1:
         return (_over, _side_by_side, _content)[form - 2](reference, rng)
     applied = _homogeneous(reference, rng)
@@ -157,7 +157,7 @@ def draw_mask(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
 def _homogeneous(reference: np.ndarray, rng: np.random.Generator) -> Applied | None:
     """One kind, or a pair, on the whole picture."""
     further = rng.random() < FURTHER_SHARE
-    if rng.random() < 0.5:
+    if rng.random() < (0.4 if further else 0.5):  # of the further kinds there are more pairs to learn
         kind = _one_of(SPREADING[len(KINDS) :] if further else KINDS, rng)
         single = draw_copy(get(kind), reference, draw_error(rng), rng)
         return Applied(single.image, code_of(kind), (mse(reference, single.image),), {kind: single.parameters})

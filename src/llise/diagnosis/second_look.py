@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from llise.diagnosis import block_sums
-from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.estimates import CopyEstimates, region_error
 from llise.diagnosis.judge import Judge, greys
 from llise.diagnosis.novelty import clues_of, named
-from llise.diagnosis.samples import LEAST_ERROR, draw_picture_scene
+from llise.diagnosis.samples import AREAS, LEAST_ERROR, draw_picture_scene, found_areas
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE
 from llise.diagnosis.verification import evidence, likely_sets
 
@@ -77,20 +78,19 @@ def draw_evidence(names: tuple[str, ...], judge: Judge, seeds: Iterable[tuple[in
         scene = draw_picture_scene(names, np.random.default_rng(seed))
         if scene is None:
             continue
-        reference = scene.reference
-        faulty = scene.labels >= 0
-        sums = block_sums.measure(reference, scene.copy) * faulty[..., None]
-        level = greys(reference)
-        estimates = CopyEstimates(reference, scene.copy)
-        for code in np.unique(scene.labels[faulty]):
-            region = scene.labels == code
-            own = sums[region].sum(0, dtype=np.float64)
-            if own[error] < LEAST_ERROR * own[0]:
-                continue
-            probabilities = judge(own[None], sums.sum((0, 1), dtype=np.float64), level)[0]
-            codes = likely_sets(probabilities, int(region.sum()))
-            table = evidence(estimates, region, probabilities, codes, level) if code in codes else None
-            estimate = estimates.of(region, SETS[named(probabilities)])
-            clues = clues_of(probabilities, estimate, own[error] / own[0])
-            true = codes.index(int(code)) if table is not None else 0
-            yield PartEvidence(table, true, clues, bool(code == UNKNOWN_CODE), int(region.sum()))
+        sums = block_sums.measure(scene.reference, scene.copy)
+        level = greys(scene.reference)
+        estimates = CopyEstimates(scene.reference, scene.copy)
+        for area, core, codes in islice(found_areas(scene), AREAS):
+            for code in np.unique(codes[core]):
+                own = sums[core & (codes == code)].sum(0, dtype=np.float64)
+                if own[error] < LEAST_ERROR * own[0]:
+                    continue
+                region = area & (codes == code)
+                probabilities = judge(own[None], sums[core].sum(0, dtype=np.float64), level)[0]
+                likely = likely_sets(probabilities, int(region.sum()))
+                table = evidence(estimates, region, probabilities, likely, level) if code in likely else None
+                estimate = estimates.of(region, SETS[named(probabilities)])
+                clues = clues_of(probabilities, estimate, region_error(scene.reference, scene.copy, region))
+                true = likely.index(int(code)) if table is not None else 0
+                yield PartEvidence(table, true, clues, bool(code == UNKNOWN_CODE), int(region.sum()))

@@ -166,6 +166,16 @@ def _waves(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return image + _log(rng, 4, 50) * wave
 
 
+def _pattern(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Noise that repeats itself, with the same tile or line again and again, or mixed with a regular pattern."""
+    side = int(np.exp(rng.uniform(np.log(3), np.log(33))))
+    tile = _noise((side, side) if rng.random() < 0.6 else (1, side * 4), rng)
+    field = np.tile(tile, [n // m + 1 for n, m in zip(image.shape, tile.shape)])[: image.shape[0], : image.shape[1]]
+    if rng.random() < 0.5:
+        field = field + rng.uniform(0.3, 1) * _noise(image.shape, rng)
+    return image + _log(rng, 3, 30) * _unit(field)
+
+
 def _cells(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """An own random shift for each cell of a grid."""
     side = int(rng.integers(2, 25))
@@ -245,20 +255,55 @@ def _edge_preserving(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return out
 
 
+def _denoised(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Details that shrink: by scale, or by likeness to the pixels around, or where they are no edges."""
+    form = int(rng.integers(3))
+    if form == 0:  # a soft bound for the details of each scale
+        bound, out, smooth = _log(rng, 8, 90), np.zeros_like(image), image
+        for scale in (1, 2, 4, 8)[: int(rng.integers(2, 5))]:
+            below = ndimage.gaussian_filter(smooth, 0.8 * scale)
+            detail = smooth - below
+            out += np.sign(detail) * np.maximum(np.abs(detail) - bound / scale ** rng.uniform(0, 0.7), 0)
+            smooth = below
+        return out + smooth
+    if form == 1:  # means over the pixels around that are alike
+        likeness, reach, width = _log(rng, 15, 120), int(rng.integers(1, 5)), float(rng.choice([0, 0, 1]))
+        total, weights = np.zeros_like(image), np.zeros_like(image)
+        for dy in range(-reach, reach + 1):
+            for dx in range(-reach, reach + 1):
+                other = np.roll(image, (dy, dx), (0, 1))
+                distance = (other - image) ** 2
+                distance = ndimage.gaussian_filter(distance, width) if width else distance
+                weight = np.exp(-distance / likeness**2)
+                total, weights = total + weight * other, weights + weight
+        return total / weights
+    out, strength = image.copy(), _log(rng, 5, 60)  # least total variation
+    for _ in range(int(rng.integers(15, 50))):
+        across, down = np.roll(out, -1, 1) - out, np.roll(out, -1, 0) - out
+        length = np.sqrt(across**2 + down**2 + 4)
+        flow = across / length - np.roll(across / length, 1, 1) + down / length - np.roll(down / length, 1, 0)
+        out += 0.25 * (strength * flow + image - out) * min(1.0, 4 / strength)
+    return out
+
+
 def _relief(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Emboss, edges added or alone, local normalisation."""
-    form = int(rng.integers(4))
-    shift = rng.integers(-2, 3, 2) if form == 0 else (1, 1)
-    if form == 0:
-        return image + rng.uniform(0.5, 2) * (image - np.roll(image, shift, (0, 1)))
-    if form == 1:
+    """Emboss, on the picture or on grey, with all grey levels equally frequent or not; edges, local normalisation."""
+    form = int(rng.integers(5))
+    if form < 2:
+        shift = rng.integers(-3, 4, 2)
+        lit = ndimage.gaussian_filter(image, rng.uniform(0, 1.5)) - np.roll(image, shift, (0, 1))
+        embossed = (image if form == 0 else 128) + rng.uniform(0.5, 2) * lit
+        if rng.random() < 0.5:
+            embossed = 255 * np.argsort(np.argsort(embossed, axis=None)).reshape(image.shape) / np.float32(image.size)
+        return embossed
+    if form == 2:
         return image + float(rng.choice([-1, 1])) * rng.uniform(0.5, 2) * ndimage.gaussian_gradient_magnitude(
             image, 1.0
         )
     width = rng.uniform(5, 25)
     mean = ndimage.gaussian_filter(image, width)
     deviation = np.sqrt(ndimage.gaussian_filter((image - mean) ** 2, width)) + 3
-    if form == 2:
+    if form == 3:
         return 128 + rng.uniform(25, 60) * (image - mean) / deviation
     return image + rng.uniform(0.3, 0.9) * (128 - mean)
 
@@ -276,15 +321,19 @@ def _curve(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _warped(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Pixels displaced: smoothly, at random as by frosted glass, or a swirl."""
+    """Pixels displaced: smoothly, at random as by frosted glass, by a swirl, or by a lens."""
     y, x = _places(image)
-    form = int(rng.integers(3))
+    form = int(rng.integers(4))
     if form == 0:
         size = rng.uniform(2, 25)
         dy, dx = (rng.uniform(0.5, 5) * _unit(ndimage.gaussian_filter(_noise(image.shape, rng), size)) for _ in "yx")
     elif form == 1:
         reach = rng.uniform(0.7, 5)
         dy, dx = (np.rint(rng.uniform(-reach, reach, image.shape)) for _ in "yx")
+    elif form == 2:
+        cy, cx = ((n - 1) * rng.uniform(0.4, 0.6) for n in image.shape)
+        bend = float(rng.choice([-1, 1])) * _log(rng, 0.01, 0.3) * ((y - cy) ** 2 + (x - cx) ** 2) / (cy**2 + cx**2)
+        dy, dx = bend * (y - cy), bend * (x - cx)
     else:
         cy, cx = (rng.uniform(0.3, 0.7) * n for n in image.shape)
         turn = rng.uniform(0.1, 1.0) * np.exp(-np.hypot(y - cy, x - cx) / (0.3 * min(image.shape)))
@@ -327,7 +376,21 @@ def _shuffled(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 GROUPS: tuple[tuple[Maker, ...], ...] = (
     (_webp, _webp, _block_coder, _block_coder, _ordered_dither, _diffused_dither),
-    (_white, _white, _coloured, _coloured, _stripes, _waves, _cells, _blobs, _shading, _uneven),
-    (_rank, _rank, _edge_preserving, _edge_preserving, _relief, _curve, _warped, _lines_moved, _ghost, _shuffled),
+    (_white, _white, _coloured, _coloured, _stripes, _waves, _cells, _pattern, _blobs, _shading, _uneven),
+    (
+        _rank,
+        _rank,
+        _edge_preserving,
+        _denoised,
+        _denoised,
+        _relief,
+        _relief,
+        _curve,
+        _warped,
+        _warped,
+        _lines_moved,
+        _ghost,
+        _shuffled,
+    ),
 )
 """Coders, noises and filters."""

@@ -15,6 +15,9 @@ from llise.kinds.grey import quantise
 LONGEST = 1.5
 """Largest ratio of the sides of a cell."""
 
+FINE = 3
+"""Parts of a pixel between which the border of a cell may lie, where pixels are mixed there."""
+
 LEAST = 1.5
 """Smallest side of a cell that is drawn at random; with smaller ones, most pixels would stay as they are."""
 
@@ -99,9 +102,10 @@ class _MeanCells(CoderPath):
 
 
 def _resized(image: np.ndarray, rng: np.random.Generator, stretch: float) -> Draw:
-    """The image is made smaller by Pillow, then larger by repeating pixels."""
+    """The image is made smaller by Pillow, then larger by repeating pixels; some programs mix them at the borders."""
     filters = Image.Resampling.BOX, Image.Resampling.NEAREST, Image.Resampling.BILINEAR
     down = filters[rng.choice(3, p=[0.4, 0.3, 0.3])]
+    mixed = rng.random() < 0.3
     picture = Image.fromarray(image)
     rows, cols = image.shape
 
@@ -112,7 +116,10 @@ def _resized(image: np.ndarray, rng: np.random.Generator, stretch: float) -> Dra
     def path(strength: float) -> np.ndarray:
         if strength <= 0:
             return image.copy()
-        return np.asarray(picture.resize(size(strength), down).resize((cols, rows), Image.Resampling.NEAREST))
+        small = picture.resize(size(strength), down)
+        if mixed:
+            small = small.resize((FINE * cols, FINE * rows), Image.Resampling.NEAREST)
+        return np.asarray(small.resize((cols, rows), Image.Resampling.BOX if mixed else Image.Resampling.NEAREST))
 
     def parameters(strength: float) -> dict[str, float]:
         across, down = size(strength)
