@@ -6,6 +6,8 @@ of the reference.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from llise.diagnosis.block_values import block_pixels
@@ -77,13 +79,13 @@ def _sum(values: np.ndarray) -> np.ndarray:
     return block_pixels(values).sum(axis=1, dtype=np.float32)
 
 
-def changed_features(counts: np.ndarray, steps: np.ndarray, errors: np.ndarray, pixels: np.ndarray) -> dict:
+def changed_features(group: Callable[[str], np.ndarray], pixels: np.ndarray) -> dict[str, np.ndarray]:
     """Return the features of regions about changed pixels.
 
     Parameters
     ----------
-    counts, steps, errors : ndarray, shape (n, k)
-        Sums of the three groups over each region.
+    group : callable
+        ``group(name)`` gives the sums (n, k) of a group of :data:`GROUPS`.
     pixels : ndarray, shape (n,)
         Pixels of each region.
 
@@ -96,10 +98,12 @@ def changed_features(counts: np.ndarray, steps: np.ndarray, errors: np.ndarray, 
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.changed_sums import changed_features
-    >>> one = np.ones((1, 4)), np.ones((1, 3)), np.ones((1, 2)), np.array([64.0])
-    >>> sorted(changed_features(*one))[:2]
-    ['changed border', 'changed copied']
+    >>> sizes = {"changed count": 4, "changed steps": 3, "changed error": 2}
+    >>> found = changed_features(lambda name: np.ones((1, sizes[name])), np.array([64.0]))
+    >>> float(found["changed share"][0])
+    0.015625
     """
+    counts, steps, errors = (group(name) for name in GROUPS)
     changed, inside, border, flat = counts.T
     own, new, both = steps.T
     at_border, size = errors.T

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from llise.diagnosis import block_sums, changed_sums
+from llise.diagnosis import block_sums
 from llise.diagnosis.block_sums import (
     COMB_COEFFICIENTS,
     COMB_STEPS,
@@ -171,7 +171,7 @@ class _Features:
         self.combs()
         self.steps()
         self.out |= level_features(self.group, self.n)
-        self.out |= changed_features(*(self.group(name) for name in changed_sums.GROUPS), self.n)
+        self.out |= changed_features(self.group, self.n)
         return self.out
 
     def impulses(self) -> None:
