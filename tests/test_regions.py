@@ -249,6 +249,14 @@ def test_a_stray_block_that_is_surely_something_else_stays():
     assert set(found) == {("jpeg",), ("impulse_noise",)}
 
 
+def test_impulses_in_a_flat_spot_of_a_blurred_picture_with_impulses_are_no_fault_of_their_own():
+    everywhere, spot = np.ones((40, 40), bool), np.zeros((40, 40), bool)
+    spot[4:6, 4:8] = True
+    both, impulses = (np.eye(len(SETS))[SETS.index(kinds)] for kinds in (("blur", "impulse_noise"), ("impulse_noise",)))
+    findings = assemble([Part(0, everywhere & ~spot, both), Part(1, spot, impulses)], np.ones((40, 40)))
+    assert [(finding.kinds, bool(finding.mask.all())) for finding in findings] == [(("blur", "impulse_noise"), True)]
+
+
 def test_a_small_place_with_content_stays_though_its_kinds_are_doubtful():
     everywhere, place = np.ones((40, 40), bool), np.zeros((40, 40), bool)
     place[4:7, 4:7] = True

@@ -233,13 +233,17 @@ def _with_the_unknown(parts: list[Part]) -> list[Part]:
 def _without_strays(parts: list[Part]) -> list[Part]:
     """Islands of few blocks take the kinds of a larger part where the judge does not exclude them.
 
-    So do doubtful parts that are tiny against all of the damage, such as a flat spot of a blurred picture.
+    So do parts that are tiny against all of the damage, where they are doubtful or have only some of the larger part's
+    kinds: in a flat spot of a blurred picture with impulses, the impulses are all that can be seen.
     """
     tiny = TINY * sum(float(part.mask.sum()) for part in parts)
 
     def is_stray(part: Part) -> bool:
         size = part.mask.sum()
-        return bool(size < SMALL_ISLAND or (size < tiny and part.confidence < DOUBTFUL and not part.is_content))
+        if size >= tiny:
+            return bool(size < SMALL_ISLAND)
+        less = any(set(part.kinds) < set(other.kinds) for other in parts if other.mask.sum() >= tiny)
+        return bool(size < SMALL_ISLAND or less or (part.confidence < DOUBTFUL and not part.is_content))
 
     large = [part for part in parts if not is_stray(part)]
     kept = list(large)
@@ -247,13 +251,18 @@ def _without_strays(parts: list[Part]) -> list[Part]:
         if not is_stray(part):
             continue
         least = 0.02 if part.confidence >= DOUBTFUL else 0.0
-        hosts = [host for host in large if part.probability_of(host.kinds) > least or set(host.kinds) < set(part.kinds)]
+        hosts = [host for host in large if part.probability_of(host.kinds) > least or _are_nested(host, part)]
         if hosts:
             host = max(hosts, key=lambda host: part.probability_of(host.kinds))
             kept.append(replace(host, area=part.area, mask=part.mask))
         else:
             kept.append(part)
     return kept
+
+
+def _are_nested(one: Part, other: Part) -> bool:
+    """Whether one of two parts has some of the kinds of the other and no more."""
+    return set(one.kinds) < set(other.kinds) or set(other.kinds) < set(one.kinds)
 
 
 def _under(part: Part, largest: Part) -> Part:
