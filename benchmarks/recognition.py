@@ -1,6 +1,6 @@
 """How well damage is recognised: which kinds, where, how strong, how sure; on pictures that did not train the judge.
 
-    python benchmarks/recognition.py                    # the training pictures in folds, each judged without its own
+    python benchmarks/recognition.py                    # the training pictures, each by a network that never saw it
     python benchmarks/recognition.py --pictures FOLDER  # the shipped judge on photographs of your own
     python benchmarks/recognition.py --quick            # about a minute
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +32,8 @@ from faults.judges import load_judge
 from faults.measures import Record
 from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import Diagnoser
+from llise.diagnosis.judge import Judge, shipped_judge
+from llise.diagnosis.train import single_judges
 from llise.images import read_image
 
 MOST = 512
@@ -77,22 +78,16 @@ def parse() -> argparse.Namespace:
         "--world", choices=tuple(WORLDS), default="both",
         help="images with the paper's six kinds, with further kinds and unknown faults, or both",
     )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="two pictures, a tenth of the images, a small judge")
+    parser.add_argument("--quick", action="store_true", help="two pictures, a tenth of the images")
     parser.add_argument("--share", type=float, default=1.0, help="share of the images to make, drawn at random")
     parser.add_argument("--seed", type=int, default=SEED, help="seed for all images; another one makes fresh images")
-    parser.add_argument("--folds", type=int, default=5, help="folds of the training pictures")
-    parser.add_argument("--judges", type=Path, help="folder of the judges of the folds: those in it are used again")
-    parser.add_argument(
-        "--scenes", type=int, help="training scenes of these judges; the training's default if left out"
-    )
-    parser.add_argument("--judge", type=Path, help="judge file to use with --pictures instead of the shipped one")
+    parser.add_argument("--judge", type=Path, help="judge file to use instead of the shipped one")
     parser.add_argument("--records", type=Path, help="file of JSON lines: what is in it is not measured again")
     parser.add_argument("--failures", action="store_true", help="list each image that was judged wrongly")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes")
     options = parser.parse_args()
     if options.quick:
-        options.share, options.folds = 0.1 * options.share, 10
-        options.scenes = options.scenes or 1500
+        options.share = 0.1 * options.share
     return options
 
 
@@ -155,27 +150,14 @@ def references(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, P
         for file in files[: 2 if options.quick else None]:
             yield file.stem, np.ascontiguousarray(read_image(file)[: 2 * MOST, : 2 * MOST]), options.judge
         return
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.judges or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        for fold in range(1 if options.quick else options.folds):
-            names = pictures.NAMES[fold :: options.folds]
-            if chosen is not None and not set(chosen) & set(names):
-                continue
-            judge = train(folder / f"without-{'-'.join(names)}.safetensors", names, options)
-            for name in names:
+    judge = Judge.load(options.judge) if options.judge else shipped_judge()
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (names, network) in enumerate(single_judges(judge)[: 1 if options.quick else None]):
+            file = Path(folder) / f"{number}.safetensors"
+            network.save(file)
+            for name in names[: 2 if options.quick else None]:
                 if chosen is None or name in chosen:
-                    yield name, np.ascontiguousarray(pictures.load(name)[:MOST, :MOST]), judge
-
-
-def train(file: Path, without: tuple[str, ...], options: argparse.Namespace) -> Path:
-    """Train a judge without some pictures, unless the file is there."""
-    if not file.exists():
-        command = [sys.executable, "-m", "llise.diagnosis.train", "--without", ",".join(without), "--out", str(file)]
-        if options.scenes:
-            command += ["--scenes", str(options.scenes)]
-        subprocess.run([*command, "--jobs", str(options.jobs)], check=True, stdout=sys.stderr)
-    return file
+                    yield name, np.ascontiguousarray(pictures.load(name)[:MOST, :MOST]), file
 
 
 if __name__ == "__main__":

@@ -179,11 +179,33 @@ def look_again(judge: Judge, *, jobs: int = -1) -> Judge:
     """
     names, scenes, seed = tuple(judge.training["pictures"]), judge.training["scenes"], judge.training["seed"]
     errors = _errors(names, scenes // ERROR_SHARE, seed, jobs)
-    # Each network alone judges the pictures that it has not seen.
+    verification, novelty = _second_look(single_judges(judge), scenes // SECOND_LOOK_SHARE, seed, jobs)
+    return replace(judge, errors=errors.to_arrays(), verification=verification, novelty=novelty)
+
+
+def single_judges(judge: Judge) -> list[tuple[tuple[str, ...], Judge]]:
+    """Return each network of a judge as a judge of its own, with the pictures that it has not seen.
+
+    Parameters
+    ----------
+    judge : Judge
+        As :func:`train_networks` returned it.
+
+    Returns
+    -------
+    list of (tuple of str, Judge)
+        Names of pictures, and the judge that was trained without them.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.judge import shipped_judge
+    >>> from llise.diagnosis.train import single_judges
+    >>> [len(names) for names, _ in single_judges(shipped_judge())]
+    [5, 5, 5, 5]
+    """
     alone = judge.temperature**2
     single = [replace(judge, networks=[weights], temperature=alone) for weights in judge.networks]
-    verification, novelty = _second_look(_folds(names), single, scenes // SECOND_LOOK_SHARE, seed, jobs)
-    return replace(judge, errors=errors.to_arrays(), verification=verification, novelty=novelty)
+    return list(zip(_folds(tuple(judge.training["pictures"])), single))
 
 
 def _folds(names: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -204,12 +226,12 @@ def _errors(names: tuple[str, ...], scenes: int, seed: int, jobs: int) -> Estima
 
 
 def _second_look(
-    folds: list[tuple[str, ...]], judges: list[Judge], scenes: int, seed: int, jobs: int
+    judges: list[tuple[tuple[str, ...], Judge]], scenes: int, seed: int, jobs: int
 ) -> tuple[np.ndarray, Novelty]:
     """Weights of the evidence and scores of known parts, from scenes that each network never saw."""
     tasks = [
         (fold, judge, [(seed, FOLDS + 1, number, i) for i in range(start, min(start + CHUNK, scenes // FOLDS))])
-        for number, (fold, judge) in enumerate(zip(folds, judges))
+        for number, (fold, judge) in enumerate(judges)
         for start in range(0, scenes // FOLDS, CHUNK)
     ]
     chunks = Parallel(n_jobs=jobs, return_as="generator")(delayed(_evidence_chunk)(*task) for task in tasks)
