@@ -25,6 +25,9 @@ MAY_BE_TAUGHT = 0.05
 TINY, DOUBTFUL = 0.01, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
 
+LEAST_CONTENT = 8
+"""Fewest blocks of doubtful content that is a fault of its own."""
+
 MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
 """Shares of changed blocks that make a gap of one part, beside others that are none."""
 
@@ -243,7 +246,8 @@ def _without_strays(parts: list[Part]) -> list[Part]:
         if size >= tiny:
             return bool(size < SMALL_ISLAND)
         less = any(set(part.kinds) < set(other.kinds) for other in parts if other.mask.sum() >= tiny)
-        return bool(size < SMALL_ISLAND or less or (part.confidence < DOUBTFUL and not part.is_content))
+        content = part.is_content and size >= LEAST_CONTENT
+        return bool(size < SMALL_ISLAND or less or (part.confidence < DOUBTFUL and not content))
 
     large = [part for part in parts if not is_stray(part)]
     kept = list(large)
