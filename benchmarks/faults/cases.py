@@ -7,7 +7,7 @@ wipes out the first, or where one kind or a pair equals another (:mod:`faults.vi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
@@ -132,8 +132,27 @@ def recipes(programs: Programs, seed: int, *, foreign: bool, share: float = 1.0)
     share : float
         Share of the recipes to yield, drawn at random.
     """
+    yield from draw_recipes(_plan(programs, foreign), programs, seed, share)
+
+
+def draw_recipes(
+    plan: Iterable[tuple[str, tuple, float]], programs: Programs, seed: int, share: float
+) -> Iterator[Recipe]:
+    """Yield the recipes of a plan, which gives the group, the kinds or programs, and the level of each.
+
+    Parameters
+    ----------
+    plan : iterable of tuple
+        A kind stands for one of its programs, drawn at random; a kind without any comes to nothing.
+    programs : Programs
+        Programs by kind.
+    seed : int
+        Of this picture.
+    share : float
+        Share of the recipes to yield, drawn at random.
+    """
     rng = np.random.default_rng(seed)
-    for group, kinds, level in _plan(programs, foreign):
+    for group, kinds, level in plan:
         chosen = tuple(
             kind if isinstance(kind, Program) else programs[kind][rng.integers(len(programs[kind]))]
             for kind in kinds

@@ -11,7 +11,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from faults import cases
-from faults.cases import LARGE, PAIR_LEVELS, REGION_LEVELS, SINGLE_LEVELS, Case, Copy, Damage, Recipe, apply_program
+from faults.cases import (
+    LARGE,
+    PAIR_LEVELS,
+    REGION_LEVELS,
+    SINGLE_LEVELS,
+    Case,
+    Copy,
+    Damage,
+    Recipe,
+    apply_program,
+    draw_recipes,
+)
 from faults.masks import SHAPES, draw_mask, true_region
 from faults.programs import Program, Programs
 from llise.distortions import mse
@@ -54,14 +65,7 @@ def recipes(programs: Programs, seed: int, *, foreign: bool, share: float = 1.0)
     share : float
         Share of the recipes to yield, drawn at random.
     """
-    rng = np.random.default_rng(seed)
-    for group, kinds, level in _plan(programs, foreign):
-        chosen = tuple(
-            kind if isinstance(kind, Program) else programs[kind][rng.integers(len(programs[kind]))] for kind in kinds
-        )
-        recipe = Recipe(group, chosen, level, int(rng.integers(2**31)))
-        if rng.random() < share:
-            yield recipe
+    yield from draw_recipes(_plan(programs, foreign), programs, seed, share)
 
 
 def _plan(programs: Programs, foreign: bool) -> Iterator[tuple[str, tuple, float]]:
