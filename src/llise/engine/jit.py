@@ -19,7 +19,8 @@ from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 from tqdm import tqdm
 
 from llise.storage.folders import cache_folder
@@ -55,7 +56,7 @@ def jit(**options: Any) -> Callable:
     >>> callable(jit(fastmath=FAST))  # it is written above a kernel: @jit(fastmath=FAST)
     True
     """
-    options |= {"nogil": True, "error_model": "numpy"}
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "pipeline_class": _Compiler}
 
     def compiled(function: Callable) -> Callable:
         try:
@@ -69,7 +70,7 @@ def jit(**options: Any) -> Callable:
     return compiled
 
 
-def part(**options: Any) -> Callable:
+def part(allocates: bool = False, **options: Any) -> Callable:
     """Return the decorator that compiles a function which only kernels call.
 
     It becomes part of each kernel that calls it; :func:`python_callable` makes a kernel of it.  Numba would optimise it
@@ -99,7 +100,7 @@ def part(**options: Any) -> Callable:
     25
     """
     options |= {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(pipeline_class=_PartCompiler, **options)
+    return numba.njit(pipeline_class=_PartCompiler, _nrt=allocates, **options)
 
 
 def python_callable(function: Any) -> Callable:
@@ -180,11 +181,13 @@ class _PartLowering(NativeLowering):
         return super().run_pass(state)
 
 
-class _PartCompiler(CompilerBase):
-    """Numba's steps with ours in the place of one of them."""
+class _Compiler(CompilerBase):
+    """Numba's steps without those for what no kernel has: functions inside functions, expressions of whole arrays."""
+
+    lowering = NativeLowering
 
     def define_pipelines(self) -> list:
-        """Return Numba's steps with ours in the place of one of them.
+        """Return the steps.
 
         Returns
         -------
@@ -192,9 +195,16 @@ class _PartCompiler(CompilerBase):
             One.
         """
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        steps.passes = [(_PartLowering if step is NativeLowering else step, why) for step, why in steps.passes]
+        needed = [(step, why) for step, why in steps.passes if step not in (InlineClosureLikes, NopythonRewrites)]
+        steps.passes = [(self.lowering if step is NativeLowering else step, why) for step, why in needed]
         steps.finalize()
         return [steps]
+
+
+class _PartCompiler(_Compiler):
+    """The same with our own step from typed to compiled code."""
+
+    lowering = _PartLowering
 
 
 def _tolerate_errors(cache: Any) -> None:

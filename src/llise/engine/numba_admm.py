@@ -61,7 +61,7 @@ def _admm_weights(K, kv, a, c, affine, rho, eta, max_iter, tol, start, out, n_it
                 out[first + l, r] = state[0, r, l]
 
 
-@part(fastmath=FAST)
+@part(allocates=True, fastmath=FAST)
 def _admm_lanes(K, kv, a, c, affine, rho, eta, max_iter, tol, w, xi, j, n_iter):
     k = kv.shape[0]
     m = a.size
@@ -166,7 +166,7 @@ def admm_embedding(weights, neighbors, c, rho, eta, max_iter, tol, published, st
         get_rows(at.Y, out[i])
 
 
-@part()
+@part(allocates=True)
 def _admm_round(Y, V, J, G, rho, eta, singular_value, rows):
     """Y := Y - eta (G + rho (Y - V + J)), V := projection of Y + J, J += Y - V; returns the largest change (eq. 37)."""
     p, n = rows.shape
@@ -189,7 +189,7 @@ def _admm_round(Y, V, J, G, rho, eta, singular_value, rows):
     return worst
 
 
-@part(fastmath=FAST)
+@part(allocates=True, fastmath=FAST)
 def polar(B, singular_value):
     """Centre the rows of B (p, n) and set its singular values, by one-sided Jacobi (eq. 31)."""
     p, n = B.shape

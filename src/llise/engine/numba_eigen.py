@@ -48,7 +48,7 @@ def pivoted_cholesky(K, j, L, left):
     return k
 
 
-@part(fastmath=FAST)
+@part(allocates=True, fastmath=FAST)
 def one_sided_jacobi(X, columns, squares):
     """Rotate the first columns of X (columns, k, lanes) until they are orthogonal: then X X' = U diag(d) U'.
 
@@ -137,7 +137,7 @@ def _rotate_columns(X, p, q, cosine, sine):
 # ------------------------------------------------------------------------------------ any symmetric matrices
 
 
-@part()
+@part(allocates=True)
 def eigen_lanes(K, A, V):
     """Eigenvalues on the diagonals of A and eigenvectors in V, both (k, k, lanes), of matrices K (lanes, k, k).
 
@@ -183,7 +183,7 @@ def eigen(A, V, k):
                     A[p, i], A[q, i] = cosine * x - sine * y, sine * x + cosine * y
 
 
-@part(fastmath=FAST)
+@part(allocates=True, fastmath=FAST)
 def _jacobi_lanes(A, V, lanes):
     """Cyclic Jacobi: the upper triangles of A become diagonal, the columns of V eigenvectors."""
     k = A.shape[0]

@@ -35,7 +35,7 @@ def exact_embedding(weights, neighbors, c, start, tol, max_iter, out, results, h
         _canonical(S, Y, p, out[i])
 
 
-@part()
+@part(allocates=True)
 def _canonical(S, Y, p, out):
     """Coordinates are free up to a rotation: take the one that diagonalises Y'A'AY, ascending.
 

@@ -42,7 +42,7 @@ def centred_products(
     """Inner products of centred, scaled blocks with their luminance coordinates (eq. 5 and 6)."""
     out = np.empty(products.shape)
     luminance_x, luminance_y = luminance_or_zeros(luminance_x, sums_x), luminance_or_zeros(luminance_y, sums_y)
-    fill_centred(products, q, factor, sums_x, sums_y, luminance_x, luminance_y, out)
+    _fill_centred(products, q, factor, sums_x, sums_y, luminance_x, luminance_y, out)
     return out
 
 
@@ -125,16 +125,19 @@ def _own_products(x):
 
 
 @jit()
-def fill_centred(products, q, factor, sums_x, sums_y, luminance_x, luminance_y, out):
-    """Fill ``out`` with what :func:`centred_products` returns."""
-    b, m, n = products.shape
-    for i in range(b):
-        sums_row, luminance_row = sums_y[i], luminance_y[i]
-        for j in range(m):
-            row, x = out[i, j], products[i, j]
-            s, luminance = sums_x[i, j], luminance_x[i, j]
-            for r in range(n):
-                row[r] = (q * np.float64(x[r]) - s * sums_row[r]) * factor + luminance * luminance_row[r]
+def _fill_centred(products, q, factor, sums_x, sums_y, luminance_x, luminance_y, out):
+    for i in range(products.shape[0]):
+        centre_block(products[i], q, factor, sums_x[i], sums_y[i], luminance_x[i], luminance_y[i], out[i])
+
+
+@part()
+def centre_block(products, q, factor, sums_x, sums_y, luminance_x, luminance_y, out):
+    """Fill ``out`` with what :func:`centred_products` returns, at one block position."""
+    m, n = products.shape
+    for j in range(m):
+        row, x, s, luminance = out[j], products[j], sums_x[j], luminance_x[j]
+        for r in range(n):
+            row[r] = (q * np.float64(x[r]) - s * sums_y[r]) * factor + luminance * luminance_y[r]
 
 
 @jit(fastmath=FAST)

@@ -15,10 +15,14 @@ from llise.engine.simd import load, spread, store, total
 # ---------------------------------------------------------------------------------------------- tall matrices
 
 
-@part()
+@part(allocates=True)
 def tall(n, p):
     """A tall matrix of zeros."""
-    return np.zeros(((p + 3) // 4, (n + 3) // 4 * 4, 4))
+    out = np.empty(((p + 3) // 4, (n + 3) // 4 * 4, 4))
+    for q in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            store(out, q, j, spread(0.0))
+    return out
 
 
 @part()
@@ -119,7 +123,7 @@ def project(Y, U, n, T):
     subtract_product(Y, T, U)
 
 
-@part()
+@part(allocates=True)
 def orthonormalise(Y, n, p, rounds):
     """Columns centred, orthogonal and of squared length n: modified Gram-Schmidt (eq. 31).
 
@@ -190,7 +194,7 @@ def _replace(Y, i, spare, n):
             Y[i // 4, j, i % 4] -= part * Y[s // 4, j, s % 4]
 
 
-@part()
+@part(allocates=True)
 def violation(Y, n, p):
     """max of ``|mean of Y|`` and ``|Y'Y / n - I|`` (eq. 31)."""
     T = np.empty((4 * Y.shape[0], 4 * Y.shape[0]))

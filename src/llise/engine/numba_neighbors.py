@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from llise.engine.jit import FAST, jit, part
-from llise.engine.numba_gram import fill_centred, luminance_or_zeros
+from llise.engine.numba_gram import centre_block, luminance_or_zeros
 
 
 def nearest(products: np.ndarray, norms: np.ndarray, k: int, identical: np.ndarray, exclude_self: bool) -> np.ndarray:
@@ -33,20 +33,26 @@ def training_problems(
     return neighbors, K, kv, norms
 
 
-@jit(fastmath=FAST)
+@jit()
 def _fill_nearest(products, norms, identical, exclude_self, out):
     b, m, n = products.shape
     distance = np.empty(n)
     best = np.empty(out.shape[2])
     for i in range(b):
         for j in range(m):
-            for r in range(n):
-                distance[r] = norms[i, r] - 2.0 * products[i, j, r]
-            if exclude_self:
-                distance[j] = np.inf
-            if identical[j] >= 0:
-                distance[identical[j]] = -np.inf
-            _smallest(distance, best, out[i, j])
+            _nearest_of(products[i, j], norms[i], j if exclude_self else -1, identical[j], distance, best, out[i, j])
+
+
+@part(fastmath=FAST)
+def _nearest_of(products, norms, excluded, identical, distance, best, index):
+    """The training images nearest to one image, never ``excluded`` and first of all ``identical``, if not negative."""
+    for r in range(norms.size):
+        distance[r] = norms[r] - 2.0 * products[r]
+    if excluded >= 0:
+        distance[excluded] = np.inf
+    if identical >= 0:
+        distance[identical] = -np.inf
+    _smallest(distance, best, index)
 
 
 @part()
@@ -73,40 +79,36 @@ def _smallest(distance, best, index):
 
 @jit()
 def _fill_local(gram, neighbors, out):
-    b, m, k = neighbors.shape
-    for i in range(b):
-        for j in range(m):
-            for r in range(k):
-                row = neighbors[i, j, r]
-                for s in range(r + 1):
-                    value = gram[i, row, neighbors[i, j, s]]
-                    out[i, j, r, s] = value
-                    out[i, j, s, r] = value
+    for i in range(neighbors.shape[0]):
+        _take_block(gram[i], neighbors[i], out[i])
 
 
 @part()
-def _fill_taken(products, neighbors, out):
-    """kv (b, m, k): the products (b, m, n) with each image's neighbours."""
-    b, m, k = neighbors.shape
-    for i in range(b):
-        for j in range(m):
-            for r in range(k):
-                out[i, j, r] = products[i, j, neighbors[i, j, r]]
+def _take_block(gram, neighbors, out):
+    """The parts of one block position's Gram matrix over each image's neighbours."""
+    m, k = neighbors.shape
+    for j in range(m):
+        for r in range(k):
+            row = neighbors[j, r]
+            for s in range(r + 1):
+                value = gram[row, neighbors[j, s]]
+                out[j, r, s] = value
+                out[j, s, r] = value
 
 
 @jit()
 def _fill_problems(products, q, factor, sums, luminance, neighbors, K, kv, norms):
     """One block position after the other, so that its Gram matrix is used while it is in the cache."""
-    b, n, _ = products.shape
-    gram = np.empty((1, n, n))
-    identical = np.empty(n, np.int64)
-    for j in range(n):
-        identical[j] = -1
+    b, n, k = kv.shape
+    gram = np.empty((n, n))
+    distance = np.empty(n)
+    best = np.empty(k)
     for i in range(b):
-        one = slice(i, i + 1)
-        fill_centred(products[one], q, factor, sums[one], sums[one], luminance[one], luminance[one], gram)
+        centre_block(products[i], q, factor, sums[i], sums[i], luminance[i], luminance[i], gram)
         for j in range(n):
-            norms[i, j] = gram[0, j, j]
-        _fill_nearest(gram, norms[one], identical, True, neighbors[one])
-        _fill_local(gram, neighbors[one], K[one])
-        _fill_taken(gram, neighbors[one], kv[one])
+            norms[i, j] = gram[j, j]
+        for j in range(n):
+            _nearest_of(gram[j], norms[i], j, np.int64(-1), distance, best, neighbors[i, j])
+            for r in range(k):
+                kv[i, j, r] = gram[j, neighbors[i, j, r]]
+        _take_block(gram, neighbors[i], K[i])

@@ -113,7 +113,7 @@ def _precondition(factor, tangent, n, p, R, Z):
     subtract_product(MY, T, Z)
 
 
-@part()
+@part(allocates=True)
 def spectral_start(S, factor, Y, p, rounds):
     """The p lowest eigenvectors of A'A among centred vectors, by inverse subspace iteration from Y (eq. 32)."""
     n = S.weights.shape[0]
@@ -137,7 +137,7 @@ def spectral_start(S, factor, Y, p, rounds):
             break
 
 
-@part()
+@part(allocates=True)
 def _newton_step(S, at, G, R, factor, tangent, p, forcing, U):
     """Truncated conjugate gradients on Hess[U] = -grad in the tangent space (eq. 35); returns Hessian products."""
     n = at.theta.size
@@ -180,7 +180,7 @@ def _newton_step(S, at, G, R, factor, tangent, p, forcing, U):
     return products
 
 
-@part()
+@part(allocates=True)
 def minimise(S, c, Y, p, factor, tol, max_iter, result, history):
     """Riemannian Newton-CG with backtracking from Y; fills objective, stationarity and iterations."""
     n = S.weights.shape[0]

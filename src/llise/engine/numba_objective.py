@@ -75,7 +75,7 @@ def subtract_St(S, V, out):
                 store(out, q, i, load(out, q, i) - w[j, r] * row)
 
 
-@part()
+@part(allocates=True)
 def point(n, p):
     """Allocate a point."""
     return Point(tall(n, p), tall(n, p), tall(n, p), np.empty(n), np.empty(n))

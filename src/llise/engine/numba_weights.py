@@ -185,7 +185,7 @@ def _sphere_weights(K, kv, a, c, out):
             _sphere_from_eigen(d, U, ranks[j], kv[j], max(a[j], 0.0), c, scratch, out[j])
 
 
-@part()
+@part(allocates=True)
 def _by_rank(ranks, k):
     """Indices of the problems in the order of their ranks, 0 to k."""
     order = np.empty(ranks.size, np.int64)
