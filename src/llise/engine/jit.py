@@ -7,6 +7,7 @@ Numba 0.60 to 0.68 (``tests/test_numba.py`` checks the installed version).
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -27,6 +28,9 @@ from llise.storage.folders import cache_folder
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 """Sums may be reordered into vector lanes; NaN and infinity keep their meaning."""
+
+OBJECTS = 50_000
+"""New objects after which Python looks for unused ones while Numba compiles, instead of 700."""
 
 NOTICE = "llise: compiling the numerical kernels (once per machine, up to a minute)"
 
@@ -79,6 +83,9 @@ def part(allocates: bool = False, **options: Any) -> Callable:
 
     Parameters
     ----------
+    allocates : bool
+        Whether the function makes arrays.  Where it does not, it is compiled without counts of references to arrays,
+        which are a third of what Numba writes for it.
     **options
         More options of ``numba.njit``, usually ``fastmath=FAST``.
 
@@ -221,6 +228,42 @@ def _tolerate_errors(cache: Any) -> None:
     cache.save_overload = save_overload
 
 
+class RareCollections(event.Listener):
+    """Lets Python look for unused objects less often while Numba compiles, which makes and keeps very many of them.
+
+    Numba sends the events of a thread that holds the lock of its compiler, in pairs that may be nested.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.usual = gc.get_threshold()
+
+    def on_start(self, event: event.Event) -> None:
+        """Collect rarely from the outermost compilation on.
+
+        Parameters
+        ----------
+        event : numba.core.event.Event
+            Says which function is compiled.
+        """
+        if self.depth == 0:
+            self.usual = gc.get_threshold()
+            gc.set_threshold(self.usual[0] and max(self.usual[0], OBJECTS), *self.usual[1:])
+        self.depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        """Collect as usual after the outermost one.
+
+        Parameters
+        ----------
+        event : numba.core.event.Event
+            Says which function was compiled.
+        """
+        self.depth -= 1
+        if self.depth == 0:
+            gc.set_threshold(*self.usual)
+
+
 class CompilationNotice(event.Listener):
     """Says once, where standard error is a terminal, that a kernel of this package is being compiled.
 
@@ -269,3 +312,4 @@ def _use_writable_cache() -> None:
 _use_writable_cache()
 compilation_notice = CompilationNotice()
 event.register("numba:compile", compilation_notice)
+event.register("numba:compile", RareCollections())
