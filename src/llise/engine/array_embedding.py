@@ -18,7 +18,7 @@ from llise.engine.array_objective import Hessian, Points, Tangent, dense
 from llise.engine.array_operations import put_rows
 from llise.engine.backend import like, namespace, to_numpy, too_few_for_device
 from llise.engine.numba_embedding import exact_embedding as compiled_embedding
-from llise.engine.tolerances import START_ROUNDS
+from llise.engine.tolerances import ENOUGH, START_ROUNDS
 
 Array = Any
 
@@ -81,6 +81,7 @@ def exact_embedding(
         elif not going.all():
             inverse = xp.take(inverse, keep, axis=0)
         forcing = xp.minimum(xp.sqrt(relative), xp.zeros_like(relative) + 0.1)
+        forcing = xp.maximum(forcing, ENOUGH * tol / relative)  # no more accurate than what is asked for
         U, taken = newton_step(Hessian(at, G), R, inverse, forcing)
         products[active] += taken
         at, moved = line_search(at, U, R)

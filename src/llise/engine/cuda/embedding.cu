@@ -176,7 +176,9 @@ __device__ __forceinline__ Row minimised(
         if (relative <= tol || iteration >= max_iter) break;
         if (iteration % 4 == 0) prepare_solves(n, at.inverse);
         const Row MYC = compressed(n, Y);
-        products += newton_step(n, at, R, MYC, fmin(0.1, sqrt(relative)), U);
+        // as accurate as Newton's method can use, but not beyond what is asked for
+        const double forcing = fmax(fmin(0.1, sqrt(relative)), ENOUGH * tol / relative);
+        products += newton_step(n, at, R, MYC, forcing, U);
         if (!line_search(n, c, Y, U, R, value, at)) break;
         Y = at.Y;
     }
