@@ -20,8 +20,9 @@ from llise.kinds.base import FunctionKind, Kind, Path
 from llise.kinds.color_base import suited
 from llise.kinds.grey import check_image, mse, quantise
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
-from llise.kinds.search import TOLERANCE, Search, SharedPaths
+from llise.kinds.search import TOLERANCE, Search
 from llise.kinds.seeds import as_seed
+from llise.kinds.shared_paths import SharedPaths
 
 __all__ = [
     "STANDARD_TABLE",
@@ -273,7 +274,7 @@ def make(
     paths = SharedPaths(image, target) if paths is None else paths
     result = _nearest(distortion, paths, float(mse), as_seed(random_state), directions)
     if amplify and distortion.amplifiable and not result.reached and result.measured < mse:
-        result = _amplify(result, image, target)
+        result = _amplify(result, paths)
     if warn:
         warn_of_misses([result], stacklevel=3)
     return result
@@ -361,11 +362,9 @@ def _nearest(kind: Kind, paths: SharedPaths, wanted: float, seed: int, direction
     return Distorted(best.image, kind.name, strength, wanted, best.measured, seed)
 
 
-def _amplify(coded: Distorted, image: np.ndarray, reference: np.ndarray) -> Distorted:
-    """Multiply the coding error, the difference between the coded image and `image`, until the wanted error is met."""
-    base = image.astype(np.float32)
-    coding_error = coded.image.astype(np.float32) - base
-    search = Search(lambda factor: base + factor * coding_error, reference, coded.wanted)
+def _amplify(coded: Distorted, paths: SharedPaths) -> Distorted:
+    """Multiply the coding error, the difference between the coded image and the image, to meet the wanted error."""
+    search = Search(paths.line_to(coded.image), paths.reference, coded.wanted)
     search.run(1e3)
     if abs(search.measured - coded.wanted) >= abs(coded.measured - coded.wanted):
         return coded

@@ -75,4 +75,10 @@ def noise_fit(sigma: float) -> Fit:
 
 def _added(image: np.ndarray, noise: np.ndarray) -> Path:
     base = image.astype(np.float32)
-    return lambda strength: base + np.float32(strength) * noise
+
+    def path(strength: float) -> np.ndarray:
+        copy = np.float32(strength) * noise
+        copy += base
+        return copy
+
+    return path

@@ -185,7 +185,7 @@ class _OrderedImpulses(SolvablePath):
     def __call__(self, strength: float) -> np.ndarray:
         hit = self.order[: round(strength * self.image.size)]
         copy = self.image.copy()
-        copy.flat[hit] = self.values[hit]
+        copy.reshape(-1)[hit] = self.values[hit]
         return copy
 
     def solve(self, reference: np.ndarray, wanted: float) -> float:
@@ -204,8 +204,9 @@ class _OrderedImpulses(SolvablePath):
         count = max(int(np.argmax(total > need)) - 1, 0)
         gap = need - (total[count - 1] if count else 0)
         chosen = best_fill(gain[count:], gap)
-        rest = np.delete(self.order[count:], chosen)
-        self.order[count:] = np.concatenate([self.order[count:][chosen], rest])
+        left = self.order[count:]
+        for place, index in enumerate(sorted(chosen)):
+            left[place], left[index] = left[index], left[place]
         return (count + len(chosen)) / clean.size
 
 
@@ -254,4 +255,5 @@ def best_fill(values: np.ndarray, gap: float) -> list[int]:
 
 def _place(values: np.ndarray, value: int, number: int = 0) -> int:
     """Index of the first value of this size, or of a later one by its number."""
-    return int(np.flatnonzero(values == value)[number])
+    places = values == value
+    return int(np.flatnonzero(places)[number] if number else places.argmax())

@@ -74,10 +74,10 @@ class LevelPath:
 
     Parameters
     ----------
-    image : ndarray of uint8, shape (h, w)
-        Image to distort.
+    image : ndarray of int, shape (h, w)
+        Image to distort, or other numbers from 0 on that stand for what a pixel of the copy depends on.
     levels : callable
-        ``levels(strength)`` gives the copy of the grey levels 0 to 255, as float32.
+        ``levels(strength)`` gives the copy of the grey levels 0 to 255, or of all numbers, as float32.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class LevelPath:
 
     def __call__(self, strength: float) -> np.ndarray:
         """Return the copy at a strength."""
-        return self.levels(strength)[self.image]
+        return np.take(self.levels(strength), self.image)
 
     def error(self, strength: float, reference: np.ndarray) -> float:
         """Return the mean squared error of the rounded copy.
@@ -125,6 +125,35 @@ class LevelPath:
             sums = self._sums = _LevelSums(self.image, reference)
         return sums.error(quantise(self.levels(strength)))
 
+    @classmethod
+    def between(cls, first: np.ndarray, second: np.ndarray) -> LevelPath:
+        """Return the straight line through two images: the first at strength 0, the second at 1.
+
+        Parameters
+        ----------
+        first, second : ndarray of uint8, shape (h, w)
+            Images.
+
+        Returns
+        -------
+        LevelPath
+            Its numbers stand for the pairs of grey levels that a pixel has in both.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.base import LevelPath
+        >>> LevelPath.between(np.array([[10, 20]], np.uint8), np.array([[11, 18]], np.uint8))(3.0)
+        array([[13., 14.]], dtype=float32)
+        """
+        pairs = 256 * first.astype(np.intp) + second
+        used = np.flatnonzero(np.bincount(pairs.ravel(), minlength=256**2))
+        numbers = np.zeros(256**2, np.intp)
+        numbers[used] = np.arange(used.size)
+        start = (used // 256).astype(np.float32)
+        change = (used % 256).astype(np.float32) - start
+        return cls(np.take(numbers, pairs), lambda strength: start + np.float32(strength) * change)
+
 
 class _LevelSums:
     """Sums over the pixels of each grey level of an image, whole numbers that float64 holds exactly."""
@@ -132,13 +161,13 @@ class _LevelSums:
     def __init__(self, image: np.ndarray, reference: np.ndarray) -> None:
         grey, wanted = image.ravel(), reference.ravel().astype(np.float64)
         self.reference = reference
-        self.counts = np.bincount(grey, minlength=256).astype(np.float64)
-        self.sums = np.bincount(grey, wanted, minlength=256)
+        self.counts = np.bincount(grey).astype(np.float64)
+        self.sums = np.bincount(grey, wanted)
         self.squares = float(np.einsum("i,i", wanted, wanted))
 
     def error(self, levels: np.ndarray) -> float:
         """Mean squared error of a copy with these grey levels."""
-        levels = levels.astype(np.float64)
+        levels = levels[: self.counts.size].astype(np.float64)
         return float((levels * (self.counts * levels - 2 * self.sums)).sum() + self.squares) / self.reference.size
 
 

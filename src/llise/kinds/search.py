@@ -238,7 +238,7 @@ class Search:
         jump = self.bisect(strongest)
         if self.miss <= TOLERANCE:
             return
-        if not isinstance(self.path, LevelPath) and self.path(strongest).dtype == np.uint8:
+        if self._is_coded(strongest):
             self._search_jumps(jump, strongest)
             return
         if jump is None:
@@ -249,6 +249,12 @@ class Search:
         ramp = (np.arange(size, 0, -1, dtype=np.float32) - 0.5) / size
         self._threshold = ramp.reshape(self.reference.shape)
         self.bisect(strongest)
+
+    def _is_coded(self, strongest: float) -> bool:
+        """Whether the path gives 8-bit images, which rounding cannot change."""
+        if isinstance(self.path, (CoderPath, LevelPath)):
+            return isinstance(self.path, CoderPath)
+        return self.path(strongest).dtype == np.uint8
 
     def bisect(
         self, strongest: float, *, first: float = 1e-3, steps: int = 40, at_zero: float | None = None
@@ -326,66 +332,6 @@ class Search:
             if self.miss <= TOLERANCE:
                 return
             self.error(float(strength))
-
-
-class SharedPaths:
-    """Paths of one image, and the errors measured on them, for many copies of it.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w)
-        Image to distort.
-    reference : ndarray of uint8, shape (h, w), optional
-        Image against which errors are measured; `image` if left out.
-
-    Examples
-    --------
-    >>> from llise import datasets, distortions
-    >>> paths = distortions.SharedPaths(datasets.reference())
-    >>> [round(distortions.make(paths.image, "luminance", mse, paths=paths).strength) for mse in (100, 400)]
-    [10, 20]
-    """
-
-    def __init__(self, image: np.ndarray, reference: np.ndarray | None = None) -> None:
-        self.image = image
-        self.reference = image if reference is None else reference
-        self._paths: dict[tuple[str, int], tuple[Path, dict]] = {}
-
-    def search(self, kind: Kind, wanted: float, seed: int, direction: int) -> Search:
-        """Return the search for a copy of a kind.
-
-        Parameters
-        ----------
-        kind : Kind
-            Kind of distortion.
-        wanted : float
-            Wanted mean squared error.
-        seed : int
-            Seed of the random numbers.
-        direction : {1, -1}
-            Direction of a two-sided kind.
-
-        Returns
-        -------
-        Search
-            Not run yet.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.registry import get
-        >>> from llise.kinds.search import SharedPaths
-        >>> paths = SharedPaths(np.full((16, 16), 100, np.uint8))
-        >>> paths.search(get("luminance"), 9.0, 0, 1).error(2.0)
-        4.0
-        """
-        key = kind.name, direction
-        shared = self._paths.get(key)
-        if shared is None:
-            shared = kind.path(self.image, np.random.default_rng(seed), direction), {}
-            if not kind.random:
-                shared = self._paths.setdefault(key, shared)
-        return Search(shared[0], self.reference, wanted, known=shared[1])
 
 
 def _around(strength: float, steps: int = 16) -> np.ndarray:
