@@ -160,6 +160,7 @@ def test_coordinates_are_the_same(put, constraint):
     out, results, history = embedded(cuda_engine, *problem, put)
     np.testing.assert_allclose(out, expected, atol=1e-5)
     np.testing.assert_allclose(results[:, 0], expected_results[:, 0], rtol=1e-6)
+    np.testing.assert_array_equal(results[:, 2], expected_results[:, 2])  # as many products: steps are forced alike
     np.testing.assert_allclose(history[:, 0], expected_history[:, 0], rtol=1e-6)
     assert results[:, 1].max() < 1e-6 and results[:, 3].max() < 1e-12
 

@@ -257,6 +257,24 @@ def test_copies_on_a_shared_path_are_those_made_alone(name):
         assert (shared.strength, shared.measured) == (alone.strength, alone.measured)
 
 
+def test_multiplied_errors_are_those_of_whole_images():
+    """A line through two images looks at pairs of grey levels; also against a third image."""
+    coded = jpeg.code_jpeg(IMAGE, 20 * jpeg.STANDARD_TABLE)
+    line = distortions.SharedPaths(IMAGE).line_to(coded)
+    change = coded.astype(np.float32) - IMAGE
+    for factor in (0.0, 0.7, 1.0, 1.9, 40.0):
+        assert_array_equal(line(factor), IMAGE + np.float32(factor) * change)
+        for reference in (IMAGE, IMAGE[::-1]):
+            assert line.error(factor, reference) == mse(reference, quantise(line(factor)))
+
+
+def test_another_copy_gives_another_line():
+    paths = distortions.SharedPaths(IMAGE)
+    lighter, darker = IMAGE // 2 + 128, IMAGE // 2
+    assert paths.line_to(lighter) is paths.line_to(lighter.copy())
+    assert_array_equal(paths.line_to(darker)(1.0), darker)
+
+
 @pytest.mark.parametrize("name", [name for name in KINDS if registry.get(name).random])
 def test_kinds_with_random_numbers_share_no_path(name):
     paths = distortions.SharedPaths(IMAGE)

@@ -1,6 +1,7 @@
 """What the package takes from inside Numba: vectors of four, the cache folder, and the notice that it compiles."""
 
 import errno
+import gc
 import io
 import os
 import subprocess
@@ -11,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 
-from llise.engine.jit import NOT_CACHED, NOTICE, compilation_notice, jit, part, python_callable
+from llise.engine.jit import NOT_CACHED, NOTICE, OBJECTS, compilation_notice, jit, part, python_callable
 from llise.engine.simd import load, spread, store, total
 
 NEWEST = (0, 68)  # the newest Numba that simd.py and jit.py were checked with
@@ -74,13 +75,26 @@ def test_parts_are_compiled_into_their_kernels_and_not_cached():
     assert tripled.stats.cache_path is None and tripled_twice.stats.cache_path
 
 
+def doubled(x):
+    return 2 * x
+
+
+def test_compiling_leaves_the_search_for_unused_objects_as_it_was():
+    seen = []
+
+    @numba.extending.overload(doubled)
+    def compiled_doubled(x):
+        seen.append(gc.get_threshold())
+        return lambda x: 2 * x
+
+    before = gc.get_threshold()
+    assert numba.njit(lambda x: doubled(x))(2) == 4
+    assert seen[0][0] == OBJECTS and gc.get_threshold() == before, BROKEN.format(where="src/llise/engine/jit.py")
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
-
-
-def doubled(x):
-    return 2 * x
 
 
 @pytest.mark.parametrize(("module", "terminal", "shown"), [

@@ -205,14 +205,13 @@ class Search:
         """Error at a strength, and the copy if one had to be made for it."""
         if isinstance(self.path, LevelPath) and self._threshold is None:
             return self.path.error(strength, self.reference), None
-        key = self.path.settings(strength) if isinstance(self.path, CoderPath) else strength
-        if self._threshold is None and key in self._known:
+        setting = self.path.settings(strength) if isinstance(self.path, CoderPath) else strength
+        key = setting, self._threshold is None
+        if key in self._known:
             return self._known[key], None
         copy = quantise(self.path(strength), self._threshold)
-        measured = mse(self.reference, copy)
-        if self._threshold is None:
-            self._known[key] = measured
-        return measured, copy
+        self._known[key] = mse(self.reference, copy)
+        return self._known[key], copy
 
     def run(self, strongest: float) -> None:
         """Search until the wanted error is reached to within 0.5 % or no way to reach it is left.
