@@ -107,7 +107,8 @@ def part(allocates: bool = False, **options: Any) -> Callable:
     25
     """
     options |= {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(pipeline_class=_PartCompiler, _nrt=allocates, **options)
+    options |= {"_nrt": allocates, "pipeline_class": _PartCompiler}
+    return numba.njit(**options)
 
 
 def python_callable(function: Any) -> Callable:
