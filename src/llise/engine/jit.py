@@ -84,8 +84,7 @@ def part(allocates: bool = False, **options: Any) -> Callable:
     Parameters
     ----------
     allocates : bool
-        Whether the function makes arrays.  Where it does not, it is compiled without counts of references to arrays,
-        which are a third of what Numba writes for it.
+        Whether the function makes arrays.  Where it does not, it is compiled without counts of references to arrays.
     **options
         More options of ``numba.njit``, usually ``fastmath=FAST``.
 
