@@ -24,8 +24,8 @@ from tqdm import tqdm
 
 from llise.diagnosis import pictures
 from llise.diagnosis.alignment import measure_alignment
-from llise.diagnosis.copies import draw_scene
 from llise.diagnosis.diagnoser import Diagnoser
+from llise.diagnosis.scenes import draw_scene
 from llise.images import image_files, read_image
 from llise.kinds.warping import METHODS, Transform, warp
 
@@ -49,20 +49,20 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed for all random numbers")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    sources = list(_sources(options.pictures))
+    sources = list(load_sources(options.pictures))
     print(f"Command: `{' '.join(['python', *sys.argv])}`; {len(sources)} pictures\n")
     _misaligned(sources, options.copies, rng)
     _aligned(sources, options.aligned, rng)
 
 
-def _sources(folder: Path | None) -> Iterator[np.ndarray]:
+def load_sources(folder: Path | None) -> Iterator[np.ndarray]:
     loaded = map(read_image, image_files([folder])) if folder else map(pictures.load, pictures.NAMES)
     for picture in loaded:
         if min(picture.shape) >= 128 + 2 * RIM:
             yield picture[: MOST + 2 * RIM, : MOST + 2 * RIM]
 
 
-def _draw(form: str, rng: np.random.Generator) -> Transform:
+def draw_transform(form: str, rng: np.random.Generator) -> Transform:
     x, y = rng.uniform(-16, 16, 2) if rng.random() < 0.6 else rng.uniform(-2, 2, 2)
     rotation, scale = rng.uniform(-3, 3, 2)
     if form == "whole pixels":
@@ -72,7 +72,7 @@ def _draw(form: str, rng: np.random.Generator) -> Transform:
     return Transform(shifted * x, shifted * y, turned * rotation, scaled * scale)
 
 
-def _moved(big: np.ndarray, at: Transform, method: str, fill: str) -> np.ndarray:
+def moved_middle(big: np.ndarray, at: Transform, method: str, fill: str) -> np.ndarray:
     """The middle of a picture after it was moved; by SciPy where the border is not new content."""
     reference = big[RIM:-RIM, RIM:-RIM]
     if fill == "new content":
@@ -85,7 +85,7 @@ def _moved(big: np.ndarray, at: Transform, method: str, fill: str) -> np.ndarray
     return ndimage.affine_transform(reference.astype(float), matrix, offset, order=order, mode=MODES[fill])
 
 
-def _rounded(picture: np.ndarray) -> np.ndarray:
+def rounded(picture: np.ndarray) -> np.ndarray:
     return np.clip(np.rint(picture), 0, 255).astype(np.uint8)
 
 
@@ -111,13 +111,13 @@ def _impulses(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 OTHERS: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {
     "nothing else": lambda p, rng: p,
-    "blur, sigma 0.5 to 2.5": lambda p, rng: _rounded(ndimage.gaussian_filter(p.astype(float), rng.uniform(0.5, 2.5))),
-    "noise, sigma 3 to 25": lambda p, rng: _rounded(p + rng.normal(0, rng.uniform(3, 25), p.shape)),
+    "blur, sigma 0.5 to 2.5": lambda p, rng: rounded(ndimage.gaussian_filter(p.astype(float), rng.uniform(0.5, 2.5))),
+    "noise, sigma 3 to 25": lambda p, rng: rounded(p + rng.normal(0, rng.uniform(3, 25), p.shape)),
     "JPEG, quality 10": lambda p, rng: _coded(p, "JPEG", quality=10),
     "JPEG 2000, 20 to 60 times smaller": lambda p, rng: _coded(
         p, "JPEG2000", quality_mode="rates", quality_layers=[float(rng.uniform(20, 60))]
     ),
-    "contrast": lambda p, rng: _rounded(128 + rng.choice([0.5, 0.7, 1.3, 1.6]) * (p.astype(float) - 128)),
+    "contrast": lambda p, rng: rounded(128 + rng.choice([0.5, 0.7, 1.3, 1.6]) * (p.astype(float) - 128)),
     "impulses, 1 to 12 %": _impulses,
     "patches": _patched,
 }
@@ -130,11 +130,11 @@ def _misaligned(sources: list[np.ndarray], count: int, rng: np.random.Generator)
         big = sources[rng.integers(len(sources))]
         form, other = FORMS[number % len(FORMS)], list(OTHERS)[number % len(OTHERS)]
         method, fill = list(METHODS)[rng.integers(len(METHODS))], FILLS[rng.integers(len(FILLS))]
-        truth = _draw(form, rng)
+        truth = draw_transform(form, rng)
         if method == "nearest" and truth.is_shift:
             truth = Transform(round(truth.shift_x) or 1.0, round(truth.shift_y))
         reference = np.ascontiguousarray(big[RIM:-RIM, RIM:-RIM])
-        copy = OTHERS[other](_rounded(_moved(big, truth, method, fill)), rng)
+        copy = OTHERS[other](rounded(moved_middle(big, truth, method, fill)), rng)
         start = time.process_time()
         alignment = measure_alignment(reference, copy)
         times.append(time.process_time() - start)
