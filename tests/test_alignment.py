@@ -16,7 +16,10 @@ from skimage import data, transform
 
 import llise
 from llise.cli.main import commands
-from llise.diagnosis.alignment import align_reference, measure_alignment
+from llise.diagnosis.alignment import align_reference, find_place, measure_alignment
+from llise.diagnosis.matched_blur import match_blur
+from llise.diagnosis.reduced_pictures import levels
+from llise.diagnosis.registration import Registration
 from llise.gate.rules import RuleError, make_rules
 from llise.kinds.registry import get
 from llise.kinds.search import draw_copy
@@ -129,6 +132,46 @@ def test_other_faults_are_named_beside_the_misalignment(kind):
     assert other.region.shape == found.block_grid and other.area > 0.9
 
 
+def strong_blur(p):
+    return ndimage.gaussian_filter(p, 2.0)
+
+
+BLURRED = {
+    "a shift": (Transform(1.1, -0.8), strong_blur),
+    "a small rotation": (Transform(0.0, 0.0, 0.5), strong_blur),
+    "a small change of size": (Transform(0.0, 0.0, 0.0, 0.5), strong_blur),
+    "all together": (Transform(1.0, 0.9, -0.3, -0.7), strong_blur),
+    "a shift, defocused": (Transform(-2.4, 1.3), lambda p: ndimage.convolve(p, np.full((5, 5), 1 / 25))),
+    "a shift, JPEG": (Transform(4.3, -2.6), lambda p: jpeg(rounded(p), 10)),
+}
+
+
+@pytest.mark.parametrize("name", BLURRED)
+def test_copies_without_fine_detail_are_measured_exactly(name):
+    truth, blur = BLURRED[name]
+    big = PICTURE[68:372, 98:418].astype(float)
+    copy = rounded(blur(warp(big, truth).astype(float)))[32:-32, 32:-32]
+    errors = np.abs(np.subtract(measure_alignment(REFERENCE, copy).transform.values, truth.values))
+    assert (errors < [0.03, 0.03, 0.01, 0.02]).all(), errors
+
+
+def test_nearest_pixels_are_measured_exactly():
+    """Pixels that are one off say how far all of them are; they are no outliers."""
+    for truth in (Transform(0.4, -1.3, 0.8, 0.0), Transform(2.2, 0.7, -1.4, 1.1)):
+        copy = rounded(warp(REFERENCE, truth, "nearest"))
+        errors = np.abs(np.subtract(measure_alignment(REFERENCE, copy).transform.values, truth.values))
+        assert (errors < [0.03, 0.03, 0.02, 0.03]).all(), errors
+
+
+def test_a_matched_blur_is_that_of_the_copy_and_moves_nothing():
+    blurred = ndimage.gaussian_filter(REFERENCE.astype(float), 1.7, mode="mirror")
+    level = levels(REFERENCE, blurred)[-1]
+    for at in (Transform(), Transform(0.3, -0.2)):  # a place that is known roughly is enough
+        matched = match_blur(level, at)
+        assert np.abs(matched.reference - blurred)[16:-16, 16:-16].mean() < 1
+        assert np.abs(Registration(matched).step(Transform()).transform.values).max() < 0.02
+
+
 def test_the_sentence_names_shift_and_jpeg():
     found = judge(jpeg(rounded(ndimage.shift(REFERENCE.astype(float), (0, 1.5), order=3, mode="nearest")), 20))
     sentence = (
@@ -180,9 +223,36 @@ def test_aligned_copies_are_judged_as_without_aligning(kind):
     same(judge(copy), judge(copy, align=False))
 
 
+def fading_trail(picture, length, down):
+    """Mean of the picture at places along a line, which count less and less."""
+    steps = np.arange(0, 3 * length, 0.5)
+    shares = np.exp(-(steps**2) / (2 * length**2))
+    moved = [share * ndimage.shift(picture.astype(float), (down * t, t), order=1, mode="nearest")
+             for share, t in zip(shares, steps)]  # fmt: skip
+    return np.sum(moved, axis=0) / shares.sum()
+
+
+def waves(picture):
+    rows, cols = np.indices(picture.shape)
+    return ndimage.map_coordinates(picture.astype(float), [rows + 0.4 + np.sin(cols / 15), cols], order=1, mode="nearest")
+
+
+def cells(picture, side):
+    places = [(np.arange(n) // side * side).astype(int) for n in picture.shape]
+    return picture[np.ix_(*places)]
+
+
 LEFT_ALONE = {
     "trail to one side": lambda p: ndimage.correlate1d(p.astype(float), np.ones(5) / 5, origin=-2),
     "even box": lambda p: ndimage.correlate1d(p.astype(float), np.ones(4) / 4),
+    "short fading trail": lambda p: fading_trail(p, 1.5, 0.4),
+    "fading trail": lambda p: fading_trail(p, 4, -0.7),
+    "long fading trail": lambda p: fading_trail(p, 9, 0.1),
+    "swirl": lambda p: transform.swirl(p, strength=0.3, radius=150, preserve_range=True),
+    "waves": waves,
+    "cells of two pixels": lambda p: cells(p, 2),
+    "cells of broken sides": lambda p: cells(p, 3.4),
+    "half of it moved": lambda p: np.concatenate([p[:120], np.roll(p, (2, 3), axis=(0, 1))[120:]]),
     "strong blur": lambda p: ndimage.gaussian_filter(p.astype(float), 15),
     "strong JPEG": lambda p: jpeg(p, 5),
     "negative": lambda p: 255 - p,
@@ -195,6 +265,13 @@ LEFT_ALONE = {
 @pytest.mark.parametrize("name", LEFT_ALONE)
 def test_what_only_looks_like_a_shift_is_left_alone(name):
     assert measure_alignment(REFERENCE, rounded(LEFT_ALONE[name](REFERENCE))) is None
+
+
+def test_confidence_falls_with_what_speaks_against_a_misalignment():
+    moved = rounded(warp(REFERENCE, Transform(1.6, -0.7)))
+    some, most = (np.concatenate([REFERENCE[:rows], moved[rows:]]) for rows in (30, 90))
+    sure, less, least = (find_place(REFERENCE, copy).grounds.confidence for copy in (moved, some, most))
+    assert sure == 0.99 > less > 0.5 > least
 
 
 @pytest.mark.parametrize("side", [16, 40, 64])

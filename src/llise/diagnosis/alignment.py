@@ -6,11 +6,14 @@ A copy counts as misaligned only where aligning removes much of its error (:mod:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis.alignment_confidence import LEAST_FALL, Grounds
 from llise.diagnosis.alignment_evidence import Evidence, is_in_cells
+from llise.diagnosis.matched_blur import match_blur
 from llise.diagnosis.reduced_pictures import Level, levels
 from llise.diagnosis.registration import Registration
 from llise.diagnosis.result import Interval
@@ -30,18 +33,24 @@ LEAST_FALL_REDUCED = 0.05
 LEAST_WAY = 0.03
 """Root mean square of the way of pixels from which a copy is misaligned, in pixels."""
 
-SOME_POINTS, ALL_POINTS = 70_000, 300_000
-"""Pixels on which the steps at full size, and the last one of them, are measured, at most."""
+FEW_POINTS, SOME_POINTS, ALL_POINTS = 20_000, 70_000, 300_000
+"""Pixels on which the first steps at full size, the others, and the last one of them, are measured, at most."""
 
-SNAP_WAY, SNAP_ERROR, SNAP_ROUNDING = 0.2, 1.01, 0.01
-"""Way in pixels to a simpler transform (whole pixels, no rotation, the same size) that is looked at, and the factor on
-the error, with an addition, within which it is as good."""
+SNAP_ERROR, SNAP_ROUNDING = 1.01, 0.01
+"""Factor on the error, with an addition, within which a simpler transform (whole pixels, no rotation, the same size) is
+as good."""
 
 HUNDREDTH = 0.01
 """Way to a simpler transform that is not worth a number of its own."""
 
-CONFIDENCE = 0.99
-"""Confidence of a misalignment: set by hand, since 1 of 145 aligned copies was said to be misaligned."""
+LEAST_CONFIDENCE = 0.5
+"""Confidence from which a copy is said to be misaligned."""
+
+BLURRED_MARGIN = 8
+"""Pixels along the borders that are not compared with a blurred reference: programs blur differently there."""
+
+AS_GOOD = 1.02
+"""Factor on the error within which a sharp reference is as good as one that is as blurred as the copy."""
 
 RIM = 4
 """Pixels along the border of the reference that are not judged, as interpolation saw beyond the border there."""
@@ -55,7 +64,7 @@ TOLERANCE, NEAREST_TOLERANCE = 0.1, 1.0
 NAMES = ("shift_x", "shift_y", "rotation", "scale")
 """Names of the settings of a misalignment."""
 
-DEVIATIONS = (6.0, 6.0, 7.0, 6.0)
+DEVIATIONS = (4.0, 4.0, 4.0, 4.0)
 LEAST_DEVIATIONS = (0.015, 0.015, 0.003, 0.006)
 """Factors on the standard deviations, and least half widths, so that about 90 % of the intervals hold the truth; they
 are far above 1.6 because neighbouring residuals are alike. docs/alignment.md says what photographs show."""
@@ -118,6 +127,40 @@ class AlignedReference:
     box: tuple[slice, slice]
 
 
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a copy seems to lie.
+
+    Attributes
+    ----------
+    plain, found : Registration
+        The pictures as they are, and those with which the place was found: the same, or with the reference as blurred
+        as the copy.
+    transform : Transform
+        How the reference is moved.
+    method : str
+        How it is interpolated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.alignment import find_place
+    >>> picture = np.random.default_rng(0).integers(0, 255, (64, 64)).astype(np.uint8)
+    >>> find_place(picture, np.roll(picture, 3, axis=1)).grounds.confidence > 0.9
+    True
+    """
+
+    plain: Registration
+    found: Registration
+    transform: Transform
+    method: str
+
+    @cached_property
+    def grounds(self) -> Grounds:
+        """What speaks for it and against it."""
+        return Grounds(self.plain, self.found, self.transform, self.method)
+
+
 def measure_alignment(reference: np.ndarray, copy: np.ndarray) -> Alignment | None:
     """Measure by how much a copy is shifted, turned and scaled.
 
@@ -139,6 +182,43 @@ def measure_alignment(reference: np.ndarray, copy: np.ndarray) -> Alignment | No
     >>> measure_alignment(picture, picture // 2) is None
     True
     """
+    place = find_place(reference, copy)
+    if place is None or place.grounds.confidence < LEAST_CONFIDENCE:
+        return None
+    exact = place.found.with_points(ALL_POINTS)
+    last = exact.step(place.transform, place.method, robust=True)
+    spreads = np.maximum(last.deviations() * DEVIATIONS, LEAST_DEVIATIONS)
+    transform = _simplest(place.found, exact, last.transform, place.method, spreads)
+    if not _within_limits(transform) or exact.way(np.array(transform.values)) < LEAST_WAY:
+        return None
+    intervals = {
+        name: Interval(value, float(value - spread), float(value + spread))
+        for name, value, spread in zip(NAMES, transform.values, spreads)
+    }
+    return Alignment(transform, intervals, place.method, place.grounds.confidence)
+
+
+def find_place(reference: np.ndarray, copy: np.ndarray) -> Place | None:
+    """Find where a copy seems to lie, whether that is sure or not.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+
+    Returns
+    -------
+    Place or None
+        None where it is soon plain that the copy lies as it should.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.alignment import find_place
+    >>> picture = np.random.default_rng(0).integers(0, 255, (64, 64)).astype(np.uint8)
+    >>> round(find_place(picture, np.roll(picture, 3, axis=1)).transform.shift_x, 3)
+    3.0
+    """
     if min(reference.shape) < LEAST_SIDE:
         return None
     pyramid = levels(reference, copy)
@@ -151,32 +231,28 @@ def measure_alignment(reference: np.ndarray, copy: np.ndarray) -> Alignment | No
         return None
     if Evidence(registration, at, "bilinear").fall < LEAST_FALL_REDUCED:
         return None
-    return None if is_in_cells(reference, copy) else _measured(pyramid[-1], at)
+    return None if is_in_cells(reference, copy) else _at_full_size(pyramid[-1], at)
 
 
-def _measured(level: Level, at: Transform) -> Alignment | None:
-    """The transform to a hundredth of a pixel, where aligning removes much of the error."""
-    quick = Registration(level, SOME_POINTS)
-    at = _refined(quick, at, "spline", n_steps=2)
-    method = quick.nearest_method(at)
-    at = _refined(quick, at, method, n_steps=2)
-    if not Evidence(quick, at, method, whole=True).is_clear:
-        return None
-    exact = quick.with_points(ALL_POINTS)
-    found = exact.step(at, method, robust=True)
-    transform = _simplest(quick, exact, found.transform, method)
-    if not _within_limits(transform) or exact.way(np.array(transform.values)) < LEAST_WAY:
-        return None
-    spreads = np.maximum(found.deviations * DEVIATIONS, LEAST_DEVIATIONS)
-    intervals = {
-        name: Interval(value, float(value - spread), float(value + spread))
-        for name, value, spread in zip(NAMES, transform.values, spreads)
-    }
-    return Alignment(transform, intervals, method, CONFIDENCE)
+def _at_full_size(level: Level, at: Transform) -> Place | None:
+    """The place to some hundredths of a pixel, with the reference sharp or as blurred as the copy."""
+    for points in (FEW_POINTS, SOME_POINTS):
+        blurred = Registration(match_blur(level, at), points, BLURRED_MARGIN)
+        at = _refined(blurred, at, "spline")
+        if blurred.way(np.array(at.values)) < LEAST_WAY or Evidence(blurred, at, "spline").fall < LEAST_FALL:
+            return None
+    plain = Registration(level, SOME_POINTS)
+    method = plain.nearest_method(at)
+    if plain.error(at, method) > AS_GOOD * blurred.error(at, "spline"):
+        return Place(plain, blurred, at, "spline")
+    return Place(plain, plain, _refined(plain, at, method, n_steps=6 if method == "nearest" else 2), method)
 
 
-def _simplest(quick: Registration, exact: Registration, at: Transform, method: str) -> Transform:
-    """The same without rotation, without a change of size and by whole pixels, as far as that fits as well."""
+def _simplest(quick: Registration, exact: Registration, at: Transform, method: str, spreads: np.ndarray) -> Transform:
+    """The same without rotation, without a change of size and by whole pixels, as far as that fits as well.
+
+    What lies beyond the interval of a setting is no simpler account of it; but a nearest pixel may be half a pixel off.
+    """
     first = quick.step(at, method, robust=True)
     most = SNAP_ERROR * (first.error - first.fall) + SNAP_ROUNDING
     free = [0, 1, 2, 3]
@@ -184,7 +260,8 @@ def _simplest(quick: Registration, exact: Registration, at: Transform, method: s
         values = list(at.values)
         values[part] = 0.0 if part >= 2 else float(round(values[part]))
         way = quick.way(np.subtract(values, at.values))
-        if way > SNAP_WAY:
+        is_within = abs(values[part] - at.values[part]) <= spreads[part]
+        if way > (0.5 if method == "nearest" else HUNDREDTH) and not is_within:
             continue
         others = tuple(number for number in free if number != part)
         trial = quick.step(Transform(*values), method, robust=True, free=others)

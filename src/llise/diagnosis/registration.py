@@ -6,18 +6,20 @@ gives less weight to pixels that fit badly, such as impulses or patches.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from llise.diagnosis.reduced_pictures import Level
+from llise.diagnosis.robust_line import fit_line
 from llise.kinds.warping import METHODS, Interpolator, Transform
 
 MOST_POINTS = 40_000
 """Pixels on which a step is measured, at most."""
 
 MARGIN = 2
-"""Pixels along the border of the reference that are not compared."""
+"""Pixels along the borders of the pictures that are not compared."""
 
 FLAT = 0.25
 """Pixels whose slope is less than this share of the root mean square say nothing about a shift."""
@@ -25,11 +27,11 @@ FLAT = 0.25
 LEAST_POINTS = 100
 """Fewest steep pixels; with fewer, all are taken."""
 
+CELL = 16
+"""Side in pixels of the cells in which residuals may depend on one another."""
+
 ALL = (0, 1, 2, 3)
 """All of shift_x, shift_y, rotation and scale."""
-
-ROBUST = 3.0
-"""Residual, against their usual size, from which a pixel counts little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +48,9 @@ class Step:
         Weighted mean squared residual before the step, after a straight line between the grey levels.
     fall : float
         How much of it the step is expected to remove.
-    deviations : ndarray, shape (4,)
-        Standard deviations of shift_x, shift_y, rotation and scale if the residuals were independent.
+    deviations : callable
+        Returns the standard deviations of shift_x, shift_y, rotation and scale, if residuals depend on one another
+        only within cells of the picture.
 
     Examples
     --------
@@ -66,7 +69,7 @@ class Step:
     moved: float
     error: float
     fall: float
-    deviations: np.ndarray
+    deviations: Callable[[], np.ndarray]
 
 
 class Registration:
@@ -78,6 +81,8 @@ class Registration:
         The pictures.
     most : int
         Pixels on which a step is measured, at most.
+    margin : int
+        Pixels along the borders of both pictures that are not compared.
 
     Examples
     --------
@@ -89,8 +94,9 @@ class Registration:
     0.0
     """
 
-    def __init__(self, level: Level, most: int = MOST_POINTS) -> None:
+    def __init__(self, level: Level, most: int = MOST_POINTS, margin: int = MARGIN) -> None:
         self.level = level
+        self.margin = margin
         height, width = level.copy.shape
         self.stride = stride = max(1, int(np.ceil(np.sqrt(height * width / most))))
         self.rows, self.cols = (at.ravel() for at in np.mgrid[0:height:stride, 0:width:stride].astype(np.float64))
@@ -117,9 +123,10 @@ class Registration:
         Step
             The step.
         """
-        places, chosen, slopes = self._steep(at)
+        places, chosen, slopes = self.steep(at)
         values, target = self.interpolated(method)(*places), self.target[chosen]
-        gain, offset, weights = fit_line(values, target, robust)
+        # Of nearest pixels, those that are one pixel off say how far all are: they must keep their weight.
+        gain, offset, weights = fit_line(values, target, robust and method != "nearest")
         residual = target - gain * values - offset
         columns = self._columns(at, slopes, chosen)[list(free)]
         matrix = np.concatenate([gain * columns, values[None], np.ones_like(values)[None]])
@@ -130,10 +137,19 @@ class Registration:
         change = inverse @ right
         count = max(float(weights.sum()), 1.0)
         error = float((weights * residual) @ residual) / count
-        changes, deviations = np.zeros(4), np.zeros(4)
+        changes = np.zeros(4)
         changes[list(free)] = change[: len(free)]
-        deviations[list(free)] = np.sqrt(np.maximum(np.diag(inverse)[: len(free)] * error, 0))
-        return Step(changed(at, changes), self.way(changes), error, float(right @ change) / count, deviations)
+        fall = float(right @ change) / count
+
+        def deviations() -> np.ndarray:
+            left = residual - (change @ matrix).astype(np.float32)
+            cell = self.cells(chosen, CELL)
+            scores = np.array([np.bincount(cell, column * left) for column in weighted])
+            spread = np.zeros(4)
+            spread[list(free)] = np.sqrt(((inverse @ scores) ** 2).sum(axis=1))[: len(free)]
+            return spread
+
+        return Step(changed(at, changes), self.way(changes), error, fall, deviations)
 
     def with_points(self, most: int) -> Registration:
         """Return a registration of the same pictures on other points.
@@ -148,7 +164,7 @@ class Registration:
         Registration
             What is known of the reference is shared.
         """
-        other = Registration(self.level, most)
+        other = Registration(self.level, most, self.margin)
         other._interpolators, other._gradients = self._interpolators, self._gradients
         return other
 
@@ -184,7 +200,7 @@ class Registration:
         """
         return picture[:: self.stride, :: self.stride].ravel()
 
-    def steep_places(self, at: Transform) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    def steep(self, at: Transform) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray]:
         """Return where the reference is steep.
 
         Parameters
@@ -198,9 +214,39 @@ class Registration:
             Rows and columns in the reference.
         chosen : ndarray of bool, shape (n,)
             Points of the copy at which these come to lie.
+        slopes : ndarray, shape (2, m)
+            Slopes down and across at these places.
         """
-        places, chosen, _ = self._steep(at)
-        return places, chosen
+        if not self._gradients:
+            self._gradients = [Interpolator(slope, "bilinear") for slope in np.gradient(self.level.reference)]
+        y, x = self.level.sources(at, self.rows, self.cols)
+        height, width = self.level.reference.shape
+        places = zip((y, x, self.rows, self.cols), (height, width, height, width))
+        inside = np.logical_and.reduce([(at >= self.margin) & (at <= side - 1 - self.margin) for at, side in places])
+        slopes = np.stack([gradient(y, x) for gradient in self._gradients])
+        steepness = np.where(inside, slopes[0] ** 2 + slopes[1] ** 2, 0)
+        chosen = inside & (steepness >= FLAT**2 * steepness.mean())
+        if np.count_nonzero(chosen) < LEAST_POINTS:
+            chosen = inside
+        return (y[chosen], x[chosen]), chosen, slopes[:, chosen]
+
+    def cells(self, chosen: np.ndarray, side: int) -> np.ndarray:
+        """Return in which square of the picture points lie.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool, shape (n,)
+            Which points.
+        side : int
+            Side of the squares in pixels of the level.
+
+        Returns
+        -------
+        ndarray of int
+            Number of the square for each chosen point.
+        """
+        rows, cols = (at[chosen] // side for at in (self.rows, self.cols))
+        return (rows * (self.level.copy.shape[1] // side + 1) + cols).astype(np.intp)
 
     def nearest_method(self, at: Transform) -> str:
         """Return the interpolation with which the moved reference comes nearest to the copy.
@@ -215,17 +261,30 @@ class Registration:
         str
             One of :data:`llise.kinds.warping.METHODS`.
         """
-        places, chosen = self.steep_places(at)
+        return min(METHODS, key=lambda method: self.error(at, method))
+
+    def error(self, at: Transform, method: str) -> float:
+        """Return the mean squared residual, after a straight line between the grey levels.
+
+        Parameters
+        ----------
+        at : Transform
+            How the reference is moved.
+        method : str
+            How it is interpolated.
+
+        Returns
+        -------
+        float
+            Pixels that fit badly count little.
+        """
+        places, chosen, _ = self.steep(at)
         target = self.target[chosen]
-
-        def error(method: str) -> float:
-            # Not kept: a large picture needs much memory for each of them.
-            values = (self._interpolators.get(method) or Interpolator(self.level.reference, method))(*places)
-            gain, offset, weights = fit_line(values, target, robust=True)
-            rest = target - gain * values - offset
-            return float((weights * rest) @ rest / weights.sum())
-
-        return min(METHODS, key=error)
+        # Not kept: a large picture needs much memory for each of them.
+        values = (self._interpolators.get(method) or Interpolator(self.level.reference, method))(*places)
+        gain, offset, weights = fit_line(values, target, robust=True)
+        rest = target - gain * values - offset
+        return float((weights * rest) @ rest / weights.sum())
 
     def way(self, changes: np.ndarray) -> float:
         """Return the root mean square of the way that pixels move, in pixels of the originals.
@@ -243,20 +302,6 @@ class Registration:
         height, width = self.level.shape
         turning = np.radians(changes[2]) ** 2 + (changes[3] / 100) ** 2
         return float(np.sqrt(changes[0] ** 2 + changes[1] ** 2 + turning * (height**2 + width**2) / 12))
-
-    def _steep(self, at: Transform) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray]:
-        """Places in the reference of the steep points, which points these are, and the slopes there."""
-        if not self._gradients:
-            self._gradients = [Interpolator(slope, "bilinear") for slope in np.gradient(self.level.reference)]
-        y, x = self.level.sources(at, self.rows, self.cols)
-        height, width = self.level.reference.shape
-        inside = (y >= MARGIN) & (y <= height - 1 - MARGIN) & (x >= MARGIN) & (x <= width - 1 - MARGIN)
-        slopes = np.stack([gradient(y, x) for gradient in self._gradients])
-        steepness = np.where(inside, slopes[0] ** 2 + slopes[1] ** 2, 0)
-        chosen = inside & (steepness >= FLAT**2 * steepness.mean())
-        if np.count_nonzero(chosen) < LEAST_POINTS:
-            chosen = inside
-        return (y[chosen], x[chosen]), chosen, slopes[:, chosen]
 
     def _columns(self, at: Transform, slopes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Derivatives of the values by shift_x, shift_y, rotation and scale."""
@@ -298,67 +343,3 @@ def changed(at: Transform, changes: np.ndarray) -> Transform:
     1.5
     """
     return Transform(*(float(value + change) for value, change in zip(at.values, changes)))
-
-
-def fit_line(
-    values: np.ndarray, target: np.ndarray, robust: bool, weights: np.ndarray | None = None
-) -> tuple[np.float32, np.float32, np.ndarray]:
-    """Fit a straight line between grey levels.
-
-    Parameters
-    ----------
-    values, target : ndarray of float32, shape (n,)
-        Grey levels of the reference and of the copy.
-    robust : bool
-        Give less weight to pixels that fit badly.
-    weights : ndarray of float32, shape (n,), optional
-        Weights to begin with; all alike if left out.
-
-    Returns
-    -------
-    gain, offset : float32
-        The line.
-    weights : ndarray of float32, shape (n,)
-        Weights of the pixels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> gain, offset, _ = fit_line(np.float32([0, 1, 2]), np.float32([3, 5, 7]), robust=False)
-    >>> float(gain), float(offset)
-    (2.0, 3.0)
-    """
-    weights = np.ones_like(target) if weights is None else weights
-    for _ in range(3 if robust else 1):
-        count = max(float(weights.sum()), 1e-9)
-        mean, target_mean = (float(weights @ levels) / count for levels in (values, target))
-        centred = values - np.float32(mean)
-        power = float((weights * centred) @ centred)
-        gain = float((weights * centred) @ (target - np.float32(target_mean))) / power if power > 0 else 1.0
-        offset = target_mean - gain * mean
-        if robust:
-            weights = robust_weights(target - np.float32(gain) * values - np.float32(offset))
-    return np.float32(gain), np.float32(offset), weights
-
-
-def robust_weights(residual: np.ndarray) -> np.ndarray:
-    """Return weights of pixels, which are small where the residual is far greater than usual.
-
-    Parameters
-    ----------
-    residual : ndarray of float32, shape (n,)
-        Residuals.
-
-    Returns
-    -------
-    ndarray of float32, shape (n,)
-        Weights between 0 and 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> robust_weights(np.float32([0, 0, 0, 90])).round(3)
-    array([1., 1., 1., 0.], dtype=float32)
-    """
-    usual = max(1.4826 * float(np.median(np.abs(residual))), 1.0)
-    return 1 / (1 + (residual / np.float32(ROBUST * usual)) ** 2) ** 2
