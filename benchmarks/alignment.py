@@ -43,7 +43,7 @@ MODES = {"black": "constant", "repeated": "nearest", "mirrored": "mirror", "wrap
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", type=Path, help="folder of photographs")
+    parser.add_argument("--pictures", type=Path, nargs="+", help="folders of photographs")
     parser.add_argument("--copies", type=int, default=180, help="misaligned copies")
     parser.add_argument("--aligned", type=int, default=200, help="aligned copies with faults of the known kinds")
     parser.add_argument("--seed", type=int, default=0, help="seed for all random numbers")
@@ -55,8 +55,9 @@ def main() -> None:
     _aligned(sources, options.aligned, rng)
 
 
-def load_sources(folder: Path | None) -> Iterator[np.ndarray]:
-    loaded = map(read_image, image_files([folder])) if folder else map(pictures.load, pictures.NAMES)
+def load_sources(folders: list[Path] | None) -> Iterator[np.ndarray]:
+    """Load photographs, or the pictures of scikit-image and scikit-learn, cut to a size that is soon measured."""
+    loaded = map(read_image, image_files(folders)) if folders else map(pictures.load, pictures.NAMES)
     for picture in loaded:
         if min(picture.shape) >= 128 + 2 * RIM:
             yield picture[: MOST + 2 * RIM, : MOST + 2 * RIM]

@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="fit the constants of the confidence to these copies")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    sources = [source for folder in options.pictures for source in load_sources(folder)]
+    sources = list(load_sources(options.pictures))
     print(f"Command: `{' '.join(['python', *sys.argv])}`; {len(sources)} pictures\n")
     examples = [*_misaligned(sources, 20 * options.copies, rng), *_others(sources, options.copies, rng)]
     answers = [_answer(example) for example in tqdm(examples, "measured", disable=None)]

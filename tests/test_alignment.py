@@ -234,7 +234,8 @@ def fading_trail(picture, length, down):
 
 def waves(picture):
     rows, cols = np.indices(picture.shape)
-    return ndimage.map_coordinates(picture.astype(float), [rows + 0.4 + np.sin(cols / 15), cols], order=1, mode="nearest")
+    places = [rows + 0.4 + np.sin(cols / 15), cols]
+    return ndimage.map_coordinates(picture.astype(float), places, order=1, mode="nearest")
 
 
 def cells(picture, side):
