@@ -38,7 +38,7 @@ ERRORS = (20, 900)
 """Least and greatest mean squared error of a copy."""
 
 SHIFTS = ("ImageMagick -paint",)
-"""Programs that move the picture by one pixel besides what they are for; these copies count for neither side."""
+"""Programs that move about half of the pixels by one besides what they are for; these copies count for neither side."""
 
 BINS = (0.0, 0.1, 0.5, 0.7, 0.9, 0.98, 1.0)
 
