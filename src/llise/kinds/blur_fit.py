@@ -148,12 +148,12 @@ def fit_blur(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, line: b
     return _Search(before, after, mask, line).run()
 
 
-class _Moved(NamedTuple):
-    """A shift in rows and columns, and the elliptic Gaussian kernel that fits best after it."""
+class _Trial(NamedTuple):
+    """An elliptic Gaussian kernel, its response, and what it makes of the pixels to compare."""
 
-    shift: tuple[float, float]
     variances: np.ndarray
     response: np.ndarray
+    values: np.ndarray
     error: float
 
 
@@ -170,16 +170,15 @@ class _Search:
             unclipped = mask & (after > 0.5) & (after < 254.5)
             mask = unclipped if np.count_nonzero(unclipped) > 0.1 * np.count_nonzero(mask) else mask
         self.pixels = np.flatnonzero(mask)
-        self.target = after.ravel()[self.pixels].astype(np.float32)
+        self.unblurred, self.target = (image.ravel()[self.pixels].astype(np.float32) for image in (before, after))
         self.line = line
         self.spectrum = scipy.fft.rfft2(before.astype(np.float32))
         self.y = (2 * np.pi * scipy.fft.fftfreq(self.shape[0]))[:, None].astype(np.float32)
         self.x = (2 * np.pi * scipy.fft.rfftfreq(self.shape[1])).astype(np.float32)
 
     def run(self) -> BlurFit:
-        start = min(START_SIGMAS, key=lambda sigma: self.error(self.gaussian(np.array([sigma**2, sigma**2, 0.0]))))
-        variances, response, error = self.refine(np.array([start**2, start**2, 0.0]))
-        shift, variances, response, error = self.moved(variances, response, error)
+        starts = (self.trial(np.array([sigma**2, sigma**2, 0.0])) for sigma in START_SIGMAS)
+        shift, (variances, response, values, error) = self.moved(self.refine(min(starts, key=lambda at: at.error)))
         (small, large), axes = np.linalg.eigh([[variances[0], variances[2]], [variances[2], variances[1]]])
         sigma = float(np.sqrt(max((small + large) / 2, 0.0)))
         parameters = {"sigma": sigma}
@@ -192,35 +191,42 @@ class _Search:
         widths = [self.gaussian(factor * variances) for factor in WIDTH_FACTORS]
         if shape is not None and shape[2] < CLEARLY * error:
             parameters, response, error = shape
-        response, error = self.mixture([response, *widths], error)
-        gain, offset = self.straight(self.values(response))
+            values = self.values(response)
+        response, values, error = self.mixture(response, values, widths, error)
+        gain, offset = self.straight(values)
         return BlurFit(parameters, response, gain, offset, error, self.shape, shift)
 
-    def moved(self, variances: np.ndarray, response: np.ndarray, error: float) -> _Moved:
+    def moved(self, unmoved: _Trial) -> tuple[tuple[float, float], _Trial]:
         """Gauss-Newton steps on a shift of the image, where the blur alone leaves much; the spectrum moves along."""
-        unmoved = best = _Moved((0.0, 0.0), variances, response, error)
-        change = self.target - self.values(np.ones_like(response))
-        if error < LEAVES_MUCH * float(change @ change) / max(change.size, 1):
-            return unmoved
+        change = self.target - self.unblurred
+        if unmoved.error < LEAVES_MUCH * float(change @ change) / max(change.size, 1):
+            return (0.0, 0.0), unmoved
         still, shift = self.spectrum, np.zeros(2)
+        best, moved = unmoved, (0.0, 0.0)
         for _ in range(5):
-            values = self.values(best.response)
-            gain, _ = self.straight(values)
+            gain, _ = self.straight(best.values)
             columns = np.stack([gain * self.values(-1j * axis * best.response) for axis in (self.y, self.x)], axis=1)
             gram = (columns.T @ columns).astype(np.float64)
             gram[np.diag_indices(2)] *= 1 + 1e-4
-            target = (columns.T @ self.residual(values)).astype(np.float64)
+            target = (columns.T @ self.residual(best.values)).astype(np.float64)
             shift = shift + np.linalg.lstsq(gram, target, rcond=1e-9)[0]
             self.spectrum = still * _moving(self.shape, shift)
-            trial = _Moved((float(shift[0]), float(shift[1])), *self.refine(best.variances))
+            trial = self.refine(self.trial(best.variances))
             across, down, both = trial.variances
             widest = np.linalg.eigvalsh([[across, both], [both, down]])[-1]
             if trial.error > 0.98 * best.error or shift @ shift > FURTHEST**2 * widest:
                 break
-            best = trial
-        best = best if best.error <= MOVED_CLEARLY * error else unmoved
-        self.spectrum = still * _moving(self.shape, best.shift)
-        return best
+            best, moved = trial, (float(shift[0]), float(shift[1]))
+        if best.error > MOVED_CLEARLY * unmoved.error:
+            best, moved = unmoved, (0.0, 0.0)
+        self.spectrum = still * _moving(self.shape, moved) if any(moved) else still
+        return moved, best
+
+    def trial(self, variances: np.ndarray) -> _Trial:
+        """Blur by an elliptic Gaussian kernel."""
+        response = self.gaussian(variances)
+        values = self.values(response)
+        return _Trial(variances, response, values, self.error_of(values))
 
     def gaussian(self, variances: np.ndarray) -> np.ndarray:
         across, down, both = (np.float32(v) for v in variances)
@@ -252,37 +258,36 @@ class _Search:
         gain, offset = self.straight(values)
         return self.target - (np.float32(gain) * values + np.float32(offset))
 
-    def error(self, response: np.ndarray) -> float:
-        rest = self.residual(self.values(response))
+    def error_of(self, values: np.ndarray) -> float:
+        rest = self.residual(values)
         return float(rest @ rest) / max(rest.size, 1)
 
-    def refine(self, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    def error(self, response: np.ndarray) -> float:
+        return self.error_of(self.values(response))
+
+    def refine(self, best: _Trial) -> _Trial:
         """Gauss-Newton steps on the variances of an elliptic Gaussian kernel, halved until they help."""
-        response = self.gaussian(variances)
-        error = self.error(response)
+        slopes = (-0.5 * self.x**2, -0.5 * self.y**2, -self.x * self.y)
         for _ in range(6):
-            values = self.values(response)
-            gain, _ = self.straight(values)
-            slopes = (-0.5 * self.x**2, -0.5 * self.y**2, -self.x * self.y)
-            columns = [gain * self.values(slope * response) for slope in slopes]
+            gain, _ = self.straight(best.values)
+            columns = [gain * self.values(slope * best.response) for slope in slopes]
             if self.line:
-                columns += [values, np.ones_like(values)]
+                columns += [best.values, np.ones_like(best.values)]
             matrix = np.stack(columns, axis=1)
             gram = (matrix.T @ matrix).astype(np.float64)
             gram[np.diag_indices(3)] *= 1 + 1e-4
-            step = np.linalg.lstsq(gram, (matrix.T @ self.residual(values)).astype(np.float64), rcond=1e-9)[0][:3]
+            target = (matrix.T @ self.residual(best.values)).astype(np.float64)
+            step = np.linalg.lstsq(gram, target, rcond=1e-9)[0][:3]
             for part in (1.0, 0.5, 0.2):
-                trial = _positive(variances + part * step)
-                trial_response = self.gaussian(trial)
-                trial_error = self.error(trial_response)
-                if trial_error < error:
+                trial = self.trial(_positive(best.variances + part * step))
+                if trial.error < best.error:
                     break
             else:
                 break
-            gained, variances, response, error = error - trial_error, trial, trial_response, trial_error
-            if gained < 1e-3 * error or np.abs(part * step).max() < 0.004 * variances[:2].sum():
+            gained, best = best.error - trial.error, trial
+            if gained < 1e-3 * best.error or np.abs(part * step).max() < 0.004 * best.variances[:2].sum():
                 break
-        return variances, response, error
+        return best
 
     def motion(self, length: float, angle: float) -> tuple[dict[str, float], np.ndarray, float]:
         def response(at: np.ndarray) -> np.ndarray:
@@ -304,20 +309,20 @@ class _Search:
         )  # fmt: skip
         return {"sigma": best.x / 2, "radius": best.x}, self.kernel(disc_kernel(best.x)), float(best.fun)
 
-    def mixture(self, responses: list[np.ndarray], error: float) -> tuple[np.ndarray, float]:
-        """Add to the first response the differences to others that lessen the error."""
-        main = responses[0]
-        values = [self.values(response) for response in responses]
-        gain, _ = self.straight(values[0])
-        rest = self.residual(values[0])
-        columns = np.stack([gain * (other - values[0]) for other in values[1:]], axis=1)
+    def mixture(
+        self, main: np.ndarray, values: np.ndarray, others: list[np.ndarray], error: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Add to a response the differences to others that lessen the error."""
+        gain, _ = self.straight(values)
+        columns = np.stack([gain * (self.values(other) - values) for other in others], axis=1)
         columns = columns - columns.mean(axis=0) if self.line else columns
         gram = (columns.T @ columns).astype(np.float64)
         gram[np.diag_indices(len(gram))] += 1e-4 * np.trace(gram) / len(gram) + 1e-6
-        weights = np.linalg.solve(gram, (columns.T @ rest).astype(np.float64))
-        mixed = main + sum(np.float32(w) * (other - main) for w, other in zip(weights, responses[1:]))
-        mixed_error = self.error(mixed)
-        return (mixed, mixed_error) if mixed_error < error else (main, error)
+        weights = np.linalg.solve(gram, (columns.T @ self.residual(values)).astype(np.float64))
+        mixed = main + sum(np.float32(w) * (other - main) for w, other in zip(weights, others))
+        mixed_values = self.values(mixed)
+        mixed_error = self.error_of(mixed_values)
+        return (mixed, mixed_values, mixed_error) if mixed_error < error else (main, values, error)
 
 
 def _positive(variances: np.ndarray) -> np.ndarray:

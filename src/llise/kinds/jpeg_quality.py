@@ -13,9 +13,6 @@ QUALITIES = np.arange(1, 101)
 ROUNDINGS = (0.46, 0.42, 0.375, 0.333, 0.3)
 """Parts of a step from which a coder may round up, besides one half."""
 
-AT_ONCE = 1000
-"""Blocks times tables that are compared in one step, which fit into a processor's cache."""
-
 COMB_BLOCKS = 130
 """Blocks from which single steps are found; every so many of those that are compared."""
 
@@ -92,29 +89,23 @@ class CoefficientPairs:
             return 100.0, quality_table(100), 0.5
         largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
 
-        def cost(table: np.ndarray, rounding: float = 0.5) -> np.ndarray:
-            rest = self.after - table * _rounded(self.before / table, rounding)
-            return np.minimum(rest * rest, largest, out=rest).mean(axis=-2)
-
-        def costs_of(tables: np.ndarray) -> np.ndarray:
-            """Cost of each table and coefficient, several tables at once."""
-            several = max(1, AT_ONCE // len(self.before))
-            starts = range(0, len(tables), several)
-            return np.concatenate([cost(tables[start : start + several, None]) for start in starts])
-
-        costs = costs_of(_TABLES).sum(axis=1).tolist()
+        by_step = _costs_by_step(self.before, self.after, largest)
+        costs = _by_table(by_step).tolist()
         index = int(np.argmin(costs))
         if costs[index] < 64 * 0.5:
             return *_answer(index), 0.5
-        by_step = costs_of(_STEPS)
         # Of steps that do equally well, the one nearest to the standard table.
         by_step += 0.02 * np.abs(np.log(_STEPS / _TABLES[index]))
         best = by_step.argmin(axis=0)
         single = float(by_step.min(axis=0).sum())
         choices = [(costs[index], _TABLES[index], 0.5), (single / 0.7, _STEPS[best, 0], 0.5)]
         if single > 0.3 * _BLOCK * _BLOCK:
-            comb = _comb_table(self.after, _TABLES[index])
-            choices += [(float(cost(comb, rounding).sum()) / 0.7, comb, rounding) for rounding in ROUNDINGS]
+            few = self.after[:: max(1, len(self.after) // COMB_BLOCKS)]
+            comb = _comb_table(_comb_scores(few), _TABLES[index])
+            for rounding in ROUNDINGS:
+                rest = self.after - comb * _rounded_up(self.before / comb, rounding)
+                cost = np.minimum(rest * rest, largest).mean(axis=0).sum()
+                choices.append((float(cost) / 0.7, comb, rounding))
         _, table, rounding = min(choices, key=lambda choice: choice[0])
         return float(QUALITIES[index]), table.reshape(_BLOCK, _BLOCK).astype(float), rounding
 
@@ -151,26 +142,47 @@ class CoefficientPairs:
         rms = float(np.sqrt(np.mean((self.after - self.before) ** 2))) + 0.3
         every = max(1, len(self.after) // 200)
         before, after = self.before[::every], self.after[::every]
-        scores = [float(_comb_scores(table, after).sum()) for table in _TABLES]
+        by_step = _comb_scores(after)
         # Strong coders leave few coefficients that are not zero, so low qualities are always among the candidates.
-        best = np.union1d(np.argsort(scores)[-20:], np.arange(8))
+        best = np.union1d(np.argsort(_by_table(by_step))[-20:], np.arange(8))
         likely = [_likelihood(_TABLES[i], before, after, rms) for i in best]
         index = int(best[int(np.argmax(likely))])
         closeness = _closeness(_TABLES[index], self.after)
         if closeness > 0.9:
             return *_answer(index), closeness
-        other = _comb_table(after, _TABLES[index])
+        few = max(1, len(after) // COMB_BLOCKS)
+        other = _comb_table(by_step if few == 1 else _comb_scores(after[::few]), _TABLES[index])
         other_closeness = _closeness(other, self.after)
         if other_closeness > closeness + 0.1:
             return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
         return *_answer(index), closeness
 
 
-def _rounded(numbers: np.ndarray, rounding: float) -> np.ndarray:
+def _rounded_up(numbers: np.ndarray, rounding: float) -> np.ndarray:
     """Numbers of steps, rounded up from a given part of a step."""
-    if rounding == 0.5:
-        return np.rint(numbers)
     return np.sign(numbers) * np.floor(np.abs(numbers) + np.float32(rounding))
+
+
+def _by_table(by_step: np.ndarray) -> np.ndarray:
+    """Sum for the table of each quality of what is known by step (255, 64)."""
+    return by_step[_TABLES.astype(int) - 1, np.arange(_BLOCK * _BLOCK)].sum(axis=1)
+
+
+def _costs_by_step(before: np.ndarray, after: np.ndarray, largest: np.float32) -> np.ndarray:
+    """Mean squared distance (255, 64) of `after` from multiples of each step next to `before`, by frequency.
+
+    A coefficient that is less than half a step becomes zero, also with all larger steps.
+    """
+    at_zero = np.minimum(after * after, largest)
+    values, after, beyond_zero = before.ravel(), after.ravel(), at_zero.ravel()
+    frequency = np.tile(np.arange(before.shape[1]), len(before))
+    costs = np.empty((len(_STEPS), before.shape[1]))
+    for row, step in enumerate(_STEPS[:, 0]):
+        seen = np.abs(values) > step / 2
+        values, after, beyond_zero, frequency = values[seen], after[seen], beyond_zero[seen], frequency[seen]
+        rest = after - step * np.rint(values / step)
+        costs[row] = np.bincount(frequency, np.minimum(rest * rest, largest) - beyond_zero, before.shape[1])
+    return (costs + at_zero.sum(axis=0, dtype=np.float64)) / len(before)
 
 
 def _answer(index: int) -> tuple[float, np.ndarray]:
@@ -183,10 +195,8 @@ def _nearest(table: np.ndarray) -> int:
     return int(np.argmin([float((weight * np.abs(np.log(table / own))).sum()) for own in _TABLES]))
 
 
-def _comb_table(after: np.ndarray, start: np.ndarray) -> np.ndarray:
+def _comb_table(scores: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Steps of whose multiples the coefficients are, each frequency by itself; where none shows, as its neighbours."""
-    few = after[:: max(1, len(after) // COMB_BLOCKS)]
-    scores = np.stack([_comb_scores(step, few) for step in _STEPS])
     best = scores.argmax(axis=0)
     sure = scores.max(axis=0) > 8
     steps = _STEPS[best, 0]
@@ -211,12 +221,17 @@ def _coefficients(pixels: np.ndarray) -> np.ndarray:
 _DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
 
 
-def _comb_scores(table: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Log likelihood of multiples of the steps against an even distribution, by frequency, zeros left out."""
-    multiple = np.rint(after / table)
-    miss = (after - table * multiple) / _DEVIATION
-    density = table / (_DEVIATION * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
-    return (np.log(0.05 + 0.95 * density) * (multiple != 0)).sum(axis=0)
+def _comb_scores(after: np.ndarray) -> np.ndarray:
+    """Log likelihood (255, 64) of multiples of each step against an even distribution, by frequency, zeros left out."""
+    values, frequency = after.ravel(), np.tile(np.arange(after.shape[1]), len(after))
+    scores = np.empty((len(_STEPS), after.shape[1]))
+    for row, step in enumerate(_STEPS[:, 0]):
+        seen = np.abs(values) > step / 2  # the others are zero steps, of this and of all larger ones
+        values, frequency = values[seen], frequency[seen]
+        miss = (values - step * np.rint(values / step)) / _DEVIATION
+        density = step / (_DEVIATION * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
+        scores[row] = np.bincount(frequency, np.log(0.05 + 0.95 * density), after.shape[1])
+    return scores
 
 
 def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, rms: float) -> float:
@@ -226,14 +241,10 @@ def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, rms: f
     low = table * (multiple - 0.5) - before
     mass = np.float32(1e-6)
     for scale, weight in ((0.4, 0.4), (0.5 * rms, 0.3), (1.5 * rms, 0.3)):
-        factor = np.float32(1.702 / scale)
-        mass = mass + np.float32(weight) * (_logistic(factor * (low + table)) - _logistic(factor * low))
+        half = np.float32(0.851 / scale)  # a logistic distribution, which is near a normal one
+        mass = mass + np.float32(0.5 * weight) * (np.tanh(half * (low + table)) - np.tanh(half * low))
     density = np.exp(-0.5 * miss * miss) / _DEVIATION
     return float(np.log(mass * (0.95 * density + 0.05 / table)).sum())
-
-
-def _logistic(x: np.ndarray) -> np.ndarray:
-    return 0.5 * (1 + np.tanh(0.5 * x))
 
 
 def _closeness(table: np.ndarray, after: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Unpack
 
 import numpy as np
@@ -110,18 +111,19 @@ def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> 
     weight = count * ((mean > 0.5) & (mean < 254.5))
     weight = weight if weight.sum() > 0.2 * count.sum() else count
     weight = weight / max(float(weight.sum()), 1.0)
-    best = (np.inf, 256.0, np.arange(256.0), 1.0, 0.0)
-    for rule in _RULES:
-        for number in _COUNTS:
-            table = np.rint(_evenly(number, rule, 0.0, 255.0))
-            centre, target = float(weight @ table), float(weight @ mean)
-            power = float(weight @ (table - centre) ** 2)
-            gain = float(weight @ ((table - centre) * (mean - target))) / power if power > 1e-6 else 1.0
-            error = float(weight @ (mean - target - gain * (table - centre)) ** 2)
-            if error < best[0] - 1e-9:
-                best = error, float(number), table, gain, target - gain * centre
-    _, levels, table, gain, offset = best
-    return _table_fit(table, levels), gain, offset
+    tables = _even_tables(0.0, 255.0)
+    centres, target = tables @ weight, float(weight @ mean)
+    centred = tables - centres[:, None]
+    powers = centred**2 @ weight
+    gains = np.divide(centred @ (weight * (mean - target)), powers, out=np.ones_like(powers), where=powers > 1e-6)
+    errors = (mean - target - gains[:, None] * centred) ** 2 @ weight
+    best = 0
+    for number, error in enumerate(errors):  # of tables that do equally well, the first
+        if error < errors[best] - 1e-9:
+            best = number
+    gain = float(gains[best])
+    levels = float(_COUNTS[best % len(_COUNTS)])
+    return _table_fit(tables[best], levels), gain, target - gain * float(centres[best])
 
 
 def levels_fit(after: np.ndarray, mask: np.ndarray) -> Fit | None:
@@ -179,18 +181,29 @@ def _nearest_even_table(mean: np.ndarray, count: np.ndarray) -> tuple[np.ndarray
     if known[0] > 0 or known[-1] < 255:
         ranges.append((float(known[0]), float(max(known[-1], known[0] + 1))))
 
-    def error_of(levels: float, rule: str, low: float, high: float) -> float:
-        return float(np.sum(count * (np.rint(_evenly(levels, rule, low, high)) - mean) ** 2))
+    def errors_of(tables: np.ndarray) -> np.ndarray:
+        return np.sum(count * (tables - mean) ** 2, axis=-1)
 
     ways = [(number, rule, low, high) for low, high in ranges for rule in _RULES for number in _COUNTS]
-    number, rule, low, high = min(ways, key=lambda way: error_of(*way))
-    error = error_of(number, rule, low, high)
+    tables = np.concatenate([_even_tables(low, high) for low, high in ranges])
+    errors = errors_of(tables)
+    best = int(errors.argmin())
+    (number, rule, low, high), table, error = ways[best], tables[best], errors[best]
     if error > 0.02 * count.sum():  # some programs take steps that leave a fraction of a level
-        near = np.linspace(max(number - 1, 2), number + 1, 81).tolist()
-        finer = min(near, key=lambda levels: error_of(levels, rule, low, high))
-        if error_of(finer, rule, low, high) < 0.5 * error:
-            number, error = finer, error_of(finer, rule, low, high)
-    return np.rint(_evenly(number, rule, low, high)).astype(np.float32), float(number), error / count.sum()
+        near = np.linspace(max(number - 1, 2), number + 1, 81)
+        finer = np.rint(_evenly(near[:, None], rule, low, high))
+        errors = errors_of(finer)
+        if errors.min() < 0.5 * error:
+            best = int(errors.argmin())
+            number, table, error = near[best], finer[best], errors[best]
+    return table.astype(np.float32), float(number), float(error / count.sum())
+
+
+@lru_cache(4)
+def _even_tables(low: float, high: float) -> np.ndarray:
+    """Tables of 256 greys (n, 256) of all numbers of levels by each rule in turn."""
+    counts = np.array(_COUNTS, float)[:, None]
+    return np.concatenate([np.rint(_evenly(counts, rule, low, high)) for rule in _RULES])
 
 
 def _steps_of(greys: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -202,8 +215,11 @@ def _steps_of(greys: np.ndarray, values: np.ndarray) -> np.ndarray:
     return table[known][nearest]
 
 
-def _evenly(levels: float, rule: str, low: float, high: float) -> np.ndarray:
-    """Table of 256 greys: the nearest of `levels` even levels, or ranges of equal width and what stands for each."""
+def _evenly(levels: float | np.ndarray, rule: str, low: float, high: float) -> np.ndarray:
+    """Table of 256 greys: the nearest of `levels` even levels, or ranges of equal width and what stands for each.
+
+    Several numbers of levels (n, 1) give several tables (n, 256).
+    """
     greys = np.clip(np.arange(256.0), low, high)
     if rule == "nearest":
         step = (high - low) / (levels - 1)
