@@ -35,6 +35,8 @@ class Differences:
     ----------
     squared_error : int
         Sum of the squared errors of all pixels.
+    block_squared_error, block_pixels : ndarray of int64, shape (rows, cols)
+        Sum of the squared errors of each block, and the number of its pixels that lie in the picture.
     block_mse : ndarray of float32, shape (rows, cols)
         Mean squared error of each block.
     differs : ndarray of bool, shape (rows, cols)
@@ -51,6 +53,8 @@ class Differences:
     """
 
     squared_error: int
+    block_squared_error: np.ndarray
+    block_pixels: np.ndarray
     block_mse: np.ndarray
     differs: np.ndarray
     changed: np.ndarray
@@ -83,9 +87,12 @@ def measure_differences(reference: np.ndarray, copy: np.ndarray) -> Differences:
     blocks = by_block(error, mode="constant")
     largest = blocks.max(axis=-1)
     sums = np.einsum("rcp,rcp->rc", blocks, blocks, dtype=np.int64)
-    block_mse = sums / _block_sizes(error.shape)
+    sizes = _block_sizes(error.shape)
+    block_mse = sums / sizes
     return Differences(
         squared_error=int(sums.sum()),
+        block_squared_error=sums,
+        block_pixels=sizes,
         block_mse=block_mse.astype(np.float32),
         differs=largest > 0,
         changed=(largest > ROUNDING) | (block_mse >= ROUNDING_MSE),
@@ -129,7 +136,7 @@ def add_colours(differences: Differences, reference: np.ndarray, copy: np.ndarra
 def _block_sizes(shape: tuple[int, ...]) -> np.ndarray:
     """Number of pixels of each block that lie in the picture."""
     rows, cols = (np.minimum(BLOCK, n - np.arange(0, n, BLOCK)) for n in shape)
-    return np.outer(rows, cols).astype(np.float32)
+    return np.outer(rows, cols)
 
 
 def by_block(values: np.ndarray, mode: Literal["edge", "constant"] = "edge") -> np.ndarray:

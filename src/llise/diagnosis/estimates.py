@@ -12,12 +12,16 @@ from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.region_pixels import TILE, RegionPixels, region_pixels, whole_pixels
 from llise.diagnosis.result import Interval
 from llise.diagnosis.simulated import likeness
+from llise.differences import measure_differences
 from llise.kinds import registry
 from llise.kinds.fitting import ROUNDING
 from llise.kinds.own import OwnKind
 
 TILES = (20, 4, 1)
 """Most tiles to measure on if none, one or both of the kinds take applying a filter or a coder many times."""
+
+ROWS = 64
+"""Rows of blocks whose errors are measured at once, so that large pictures need little memory."""
 
 CONNECTED = ("jpeg2000", "pixelation", "content")
 CONNECTED_SIDES = 64, 32
@@ -192,13 +196,13 @@ def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) ->
     >>> region_error(image, image + np.repeat(np.uint8([0, 3]), 8), np.array([[False, True]]))
     9.0
     """
-    total, count = 0.0, 0
-    for row in np.flatnonzero(region.any(axis=1)):
-        rows = slice(row * BLOCK, (row + 1) * BLOCK)
-        chosen = np.repeat(region[row], BLOCK)[: reference.shape[1]]
-        difference = np.subtract(reference[rows], copy[rows], dtype=np.int32)[:, chosen].ravel()
-        total += float(difference @ difference)
-        count += difference.size
+    total, count = 0, 0
+    for top in range(0, len(region), ROWS):
+        rows, chosen = slice(top * BLOCK, (top + ROWS) * BLOCK), region[top : top + ROWS]
+        if chosen.any():
+            errors = measure_differences(reference[rows], copy[rows])
+            total += int(errors.block_squared_error[chosen].sum())
+            count += int(errors.block_pixels[chosen].sum())
     return total / max(count, 1)
 
 
@@ -206,25 +210,28 @@ def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], floa
     """Share of each kind in the error, and share of the error that all of them explain."""
     reference, copy, mask = pixels
     drawn = chain.draw(reference)
-    parts = {kind: _power(drawn[i + 1] - drawn[i], mask) for i, (kind, _) in enumerate(chain.steps)}
+    inside = np.flatnonzero(mask)
+    parts = {kind: _power(drawn[i + 1] - drawn[i], inside) for i, (kind, _) in enumerate(chain.steps)}
     whole = sum(parts.values())
     shares = {kind: part / whole if whole > 0 else 1 / len(parts) for kind, part in parts.items()}
-    total = _power(copy - reference, mask)
+    total = _power(copy - reference, inside)
     if total <= 0:
         return shares, 1.0
-    remade = chain.images(reference)[-1]
+    is_random = any(fit.draw for _, fit in chain.steps)
+    remade = chain.images(reference)[-1] if is_random else drawn[-1]
     left = mask if chain.hit is None else mask & ~chain.hit
     rest, expected = copy - remade, drawn[-1] - remade
     if chain.hit is not None:
         expected = np.where(np.abs(expected) > 5 * np.std(rest[left]) + 0.5, 0, expected) if left.any() else expected
-    unexplained = _power(rest, left)
-    if any(fit.draw for _, fit in chain.steps):
+    pixels_left = np.flatnonzero(left)
+    unexplained = _power(rest, pixels_left)
+    if is_random:
         match = float(np.clip(1 - 2 * max(abs(likeness(rest, left) - likeness(expected, left)) - 0.05, 0), 0, 1))
-        unexplained -= match * min(_power(expected, left) * 1.05, unexplained)
-    share = float(left.sum()) / max(float(mask.sum()), 1.0)
+        unexplained -= match * min(_power(expected, pixels_left) * 1.05, unexplained)
+    share = pixels_left.size / max(inside.size, 1)
     return shares, float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
 
 
-def _power(values: np.ndarray, mask: np.ndarray) -> float:
-    chosen = values[mask]
+def _power(values: np.ndarray, places: np.ndarray) -> float:
+    chosen = values.ravel().take(places)
     return float(np.mean(chosen * chosen)) if chosen.size else 0.0

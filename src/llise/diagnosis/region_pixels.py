@@ -113,7 +113,7 @@ def region_pixels(
         places = [box]
     else:
         places = _choose_tiles(reference, blocks, box, tiles, side)
-    inside = np.kron(blocks, np.ones((BLOCK, BLOCK), bool))[: reference.shape[0], : reference.shape[1]]
+    inside = blocks.repeat(BLOCK, 0).repeat(BLOCK, 1)[: reference.shape[0], : reference.shape[1]]
     return RegionPixels(_mosaic(reference, places), _mosaic(copy, places), _mosaic(inside, places, mask=True))
 
 
@@ -155,10 +155,19 @@ def _choose_tiles(
         for j in np.unique([*range(left, max(right - side, left) + 1, step), max(right - side, 0)])
     ]
 
+    # Sums of the steps above and to the left of each place, on every second pixel along each side.
+    steps = np.abs(np.diff(reference[::2, ::2].astype(np.int16), axis=1))
+    steps = steps if steps.ndim == 2 else steps.mean(axis=2)
+    sums = np.pad(steps.cumsum(0, dtype=np.float64).cumsum(1), [(1, 0), (1, 0)])
+
     def score(place: tuple[int, int]) -> float:
+        top, left = (at * BLOCK // 2 for at in place)
+        bottom, right = (min(first + side * BLOCK // 2, len(line)) for first, line in ((top, steps), (left, sums[0])))
+        right -= 1
+        count = (bottom - top) * (right - left)
+        total = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
         i, j = place
-        part = reference[i * BLOCK : (i + side) * BLOCK : 2, j * BLOCK : (j + side) * BLOCK : 2]
-        structure = np.abs(np.diff(part.astype(np.int16), axis=1)).mean() if part.shape[1] > 1 else 0.0
+        structure = total / count if count > 0 else 0.0
         return float(blocks[i : i + side, j : j + side].sum() * (2.0 + min(structure, 20.0)))
 
     chosen: list[tuple[int, int]] = []
@@ -178,7 +187,7 @@ def _mosaic(image: np.ndarray, tiles: list[tuple[int, int, int, int]], *, mask: 
             np.arange((first - MARGIN) * BLOCK, (last + MARGIN) * BLOCK)
             for first, last in ((top, bottom), (left, right))
         )
-        part = image[np.ix_(_mirrored(rows, image.shape[0]), _mirrored(cols, image.shape[1]))]
+        part = image.take(_mirrored(rows, image.shape[0]), axis=0).take(_mirrored(cols, image.shape[1]), axis=1)
         if mask:
             edge = MARGIN * BLOCK
             inner = np.zeros(part.shape, bool)

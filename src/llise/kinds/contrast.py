@@ -69,10 +69,14 @@ class Contrast(Kind):
         curve, bent = _nearest_curve(before, after, mask, gain, offset)
         if bent:
             pivot = _fixed_grey(curve, gain, middle, pivot)
-        return Fit(
-            {"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))},
-            lambda image: np.interp(image, np.arange(256), curve).astype(np.float32),
-        )
+        return Fit({"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))}, lambda image: _follow(curve, image))
+
+
+def _follow(curve: np.ndarray, image: np.ndarray) -> np.ndarray:
+    """What a curve of 256 levels, with straight lines between them, makes of an image."""
+    inside = np.clip(image, 0, 255)
+    below = np.minimum(inside.astype(np.intp), 254)
+    return (curve.take(below) + (inside - below) * np.diff(curve).take(below)).astype(np.float32)
 
 
 def _fixed_grey(curve: np.ndarray, gain: float, middle: float, otherwise: float) -> float:
