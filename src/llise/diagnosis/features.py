@@ -319,27 +319,36 @@ class _Features:
             out[f"texture {i} equal"] = group[:, 9] / safe
 
     def coefficients(self) -> None:
-        out = self.out
-        per = self.n / 64
+        out, per = self.out, self.n / 64
+        own, both, copy = np.moveaxis(self._by_band("band", 3), -1, 0)
+        n = per[:, None, None]
+        gains = np.log(np.clip((both + n) / (own + n), 0.02, 4))
+        powers = np.log((copy + n) / (own + n))
+        free = np.log(np.maximum(copy - both**2 / (own + 0.1), 0) / n + 0.5)
+        own, both, copy = (part.sum(axis=2) for part in (own, both, copy))
+        free_of_band = np.log(np.maximum(copy - both**2 / (own + 0.1), 0) / per[:, None] + 0.5)
+        own, both, copy, count, zeros = np.moveaxis(self._by_band("amplitude", N_AMPLITUDES), -1, 0)
+        sized_gains = np.clip((both + 0.5 * n) / (own + 0.5 * n), -1, 3)
+        known = count + 0.1
+        sized_powers = np.where(count > 0, np.log((copy / known + 0.1) / (own / known + 0.1)), 0)
+        zeros = zeros / (count + 1)
+        on, off = (self.group(name) / per[:, None] for name in ("zeros", "zeros off grid"))
         for band in range(N_BANDS):
             for direction in range(3):
-                own, both, copy = self.group(f"band {band} {direction}").T
                 key = f"band {band} {direction}"
-                out[f"gain {key}"] = np.log(np.clip((both + per) / (own + per), 0.02, 4))
-                out[f"power {key}"] = np.log((copy + per) / (own + per))
-                out[f"free {key}"] = np.log(np.maximum(copy - both**2 / (own + 0.1), 0) / per + 0.5)
-            whole = np.sum([self.group(f"band {band} {d}") for d in range(3)], axis=0).T
-            out[f"free band {band}"] = np.log(np.maximum(whole[2] - whole[1] ** 2 / (whole[0] + 0.1), 0) / per + 0.5)
-            for amplitude in range(N_AMPLITUDES):
-                own, both, copy, count, zeros = self.group(f"amplitude {band} {amplitude}").T
-                key = f"amplitude {band} {amplitude}"
-                out[f"gain {key}"] = np.clip((both + 0.5 * per) / (own + 0.5 * per), -1, 3)
-                out[f"power {key}"] = np.where(
-                    count > 0, np.log((copy / (count + 0.1) + 0.1) / (own / (count + 0.1) + 0.1)), 0
-                )
-                out[f"zeros {key}"] = zeros / (count + 1)
-            on, off = (self.group(name)[:, band] / per for name in ("zeros", "zeros off grid"))
-            out[f"zeros {band}"], out[f"zeros off grid {band}"] = on / 20, (on - off) / 20
+                out[f"gain {key}"], out[f"power {key}"] = gains[:, band, direction], powers[:, band, direction]
+                out[f"free {key}"] = free[:, band, direction]
+            out[f"free band {band}"] = free_of_band[:, band]
+            for size in range(N_AMPLITUDES):
+                key = f"amplitude {band} {size}"
+                out[f"gain {key}"], out[f"power {key}"] = sized_gains[:, band, size], sized_powers[:, band, size]
+                out[f"zeros {key}"] = zeros[:, band, size]
+            out[f"zeros {band}"], out[f"zeros off grid {band}"] = on[:, band] / 20, (on - off)[:, band] / 20
+
+    def _by_band(self, name: str, parts: int) -> np.ndarray:
+        """Sums (n, bands, parts, k) of the groups of all bands, which stand side by side."""
+        first, last = _places()[f"{name} 0 0"], _places()[f"{name} {N_BANDS - 1} {parts - 1}"]
+        return self.sums[:, first.start : last.stop].reshape(len(self.sums), N_BANDS, parts, -1)
 
     def combs(self) -> None:
         """How well coefficients sit on multiples of a step: 1 after JPEG coding, about 0 otherwise."""
@@ -384,11 +393,11 @@ def _symmetric(upper: np.ndarray, size: int) -> np.ndarray:
 
 def _fit(gram: np.ndarray, functions: list[int], prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ridge regression of the last function on some others: coefficients, and what they leave of its power."""
-    part = gram[:, functions][:, :, functions].copy()
-    right = gram[:, functions, -1]
-    index = np.arange(len(functions))
-    part[:, index, index] += 10 * prior[functions] + 1e-6
+    chosen = np.array(functions)
+    part, right = gram[:, chosen[:, None], chosen], gram[:, chosen, -1]
+    ridge = 10 * prior[chosen] + 1e-6
+    part[:, range(len(chosen)), range(len(chosen))] += ridge
     coefficients = np.linalg.solve(part, right[..., None])[..., 0]
-    plain = gram[:, functions][:, :, functions]
-    explained = 2 * np.sum(coefficients * right, 1) - np.einsum("ni,nij,nj->n", coefficients, plain, coefficients)
+    # What is explained is 2 c r - c G c, and (G + ridge) c = r.
+    explained = np.sum(coefficients * (right + ridge * coefficients), axis=1)
     return coefficients, np.maximum(gram[:, -1, -1] - explained, 0)

@@ -202,9 +202,7 @@ def line_fit(kind: str, gain: float, offset: float, mean: float = 128.0) -> Fit:
     return Fit({"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))}, apply)
 
 
-def _line(
-    x: np.ndarray, y: np.ndarray, count: np.ndarray, usable: np.ndarray, slope: bool
-) -> tuple[float, float]:
+def _line(x: np.ndarray, y: np.ndarray, count: np.ndarray, usable: np.ndarray, slope: bool) -> tuple[float, float]:
     if count[usable].sum() < 8:
         usable = np.ones(x.size, bool)
     x, y, count = x[usable], y[usable], count[usable]
