@@ -15,6 +15,7 @@ from llise.diagnosis.judge import greys
 from llise.diagnosis.measures import likeness, measure_copy
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.differences import by_block, ssim_of
+from llise.kinds.fitting import median_of_neighbours
 from llise.kinds.jpeg_tables import COSINES
 from llise.labels import KINDS
 
@@ -160,7 +161,7 @@ def test_the_median_of_four_neighbours_is_scipys():
     values = np.random.default_rng(0).integers(0, 256, (12, 17)).astype(np.float32)
     cross = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     expected = ndimage.generic_filter(values, np.median, footprint=cross, mode="mirror")
-    assert_allclose(block_sums.median_of_neighbours(values), expected)
+    assert_allclose(median_of_neighbours(values), expected)
 
 
 # Features

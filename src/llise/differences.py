@@ -19,8 +19,8 @@ ROUNDING_MSE = 0.5
 COLOR_ROUNDING = 2
 """Largest difference of a channel that rounding leaves, where a program has converted the colours."""
 
-SSIM_ROWS = 256
-"""Rows of the SSIM map that are computed at once, so that large pictures need little memory."""
+SSIM_ROWS = 64
+"""Rows of the SSIM map that are computed at once, so that they stay in a processor's cache."""
 
 SSIM_WINDOW = 7
 SSIM_C1, SSIM_C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import ndimage
 
 from llise.diagnosis import changed_sums
-from llise.diagnosis.block_values import block_pixels, full_blocks, squared_steps, with_halo
+from llise.diagnosis.block_values import block_pixels, count_true, full_blocks, squared_steps, with_halo
 from llise.diagnosis.level_sums import flat_and_small, levels_left, noise_by_level
 from llise.diagnosis.reference_blocks import (
     BANDS,
@@ -31,7 +31,7 @@ from llise.diagnosis.reference_blocks import (
     ReferenceBlocks,
     sums_by_class,
 )
-from llise.kinds.fitting import median_of_neighbours
+from llise.kinds.fitting import sum_of_middle_neighbours
 
 HALO = 2 * BLOCK
 """Pixels around blocks of a copy on which their sums depend."""
@@ -41,6 +41,9 @@ FUNCTIONS = (*REFERENCE_FUNCTIONS, "error")
 
 MEAN_FUNCTIONS = ("one", "mean", "mean2", "mean3", "shift")
 """Functions of a block: powers of the reference's mean, and how far the copy's mean lies from it."""
+
+Group = tuple[str | tuple[str, ...], np.ndarray]
+"""Name and sums (blocks, k) of a group, or of several that are equally large, side by side."""
 
 LONELY_BOUNDS = (2, 4, 8, 16, 32, 64, 128)
 ERROR_BOUNDS = (0, 1, 2, 4, 8, 16, 32, 64)
@@ -70,8 +73,10 @@ def names() -> tuple[str, ...]:
     'pixels'
     """
     picture = np.zeros((BLOCK, BLOCK), np.uint8)
-    parts = _Chunk(ReferenceBlocks(picture), picture, (0, 0, 1, 1)).named()
-    return tuple(f"{name} {i}" if part.shape[1] > 1 else name for name, part in parts for i in range(part.shape[1]))
+    parts = list(_Chunk(ReferenceBlocks(picture), picture, (0, 0, 1, 1)).named())
+    several = [((group,) if isinstance(group, str) else group, part.shape[1]) for group, part in parts]
+    sizes = [(name, size // len(group)) for group, size in several for name in group]
+    return tuple(f"{name} {i}" if size > 1 else name for name, size in sizes for i in range(size))
 
 
 def measure(
@@ -169,11 +174,12 @@ class _Chunk:
         levels, self.inner = with_halo(reference.picture, box, HALO)
         self.of_reference: BlockValues = reference.values(*box)
         self.reference = levels.astype(np.float32)
-        self.copy = with_halo(copy, box, HALO)[0].astype(np.float32)
-        self.error = self.copy - self.reference
+        self.levels = with_halo(copy, box, HALO)[0].astype(np.int16)
+        self.copy = self.levels.astype(np.float32)
+        self.error = self.levels - levels
 
-    def named(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Name and sums (blocks, k) of each group."""
+    def named(self) -> Iterator[Group]:
+        """All groups of sums."""
         yield "pixels", np.full((len(self.of_reference.pixels), 1), BLOCK * BLOCK, np.float32)
         yield from self.impulses()
         yield from self.errors()
@@ -182,49 +188,57 @@ class _Chunk:
         yield from self.coefficients()
         yield from self.combs()
         yield from self.steps()
-        yield from self.levels()
+        yield from self.grey_levels()
         yield from zip(changed_sums.GROUPS, changed_sums.changed_sums(self.reference, self.copy, self.inner))
 
     def blocks(self, values: np.ndarray) -> np.ndarray:
         """Rows of 64 pixels of the blocks of the chunk."""
         return block_pixels(values[self.inner])
 
-    def impulses(self) -> Iterator[tuple[str, np.ndarray]]:
+    def impulses(self) -> Iterator[Group]:
         """Pixels whose error is far from that of their neighbours; afterwards ``clean`` is the copy without them."""
-        around = median_of_neighbours(self.error)
-        lonely = self.error - around
+        around = sum_of_middle_neighbours(self.error)  # twice their median, as all that follows: whole numbers
+        lonely = 2 * self.error - around
         size = np.abs(lonely)
-        peak = self.copy - median_of_neighbours(self.copy)
-        far = (size > 4.5 * self._scale(size) + 3) & (peak * np.sign(lonely) > 0.5 * size)
-        self.clean = np.where(far, self.reference + around, self.copy)
-        hit, lonely, copy, reference = *(self.blocks(a) for a in (far, lonely, self.copy)), self.of_reference.pixels
-        size = np.abs(lonely)
+        peak = 2 * self.levels - sum_of_middle_neighbours(self.levels)
+        towards = np.where(lonely > 0, peak, -peak)
+        far = (size > self._far_from(size)) & (2 * towards > size)
+        self.clean = np.where(far, self.reference + np.float32(0.5) * around, self.copy) if far.any() else self.copy
+        hit, lonely, size, copy = (values[self.inner] for values in (far, lonely, size, self.levels))
         black, white = copy <= 0, copy >= 255
-        counted = [hit, hit & black, hit & white, hit & (lonely > 0), black, white, reference <= 0, reference >= 255]
-        yield "impulse count", _counts(counted)
-        square = lonely * lonely
+        own = self.reference[self.inner]
+        masks = [hit, hit & black, hit & white, hit & (lonely > 0), black, white, own <= 0, own >= 255]
+        yield "impulse count", count_true(masks)
+        bounds = [size > 2 * bound for bound in LONELY_BOUNDS]
+        size = np.float32(0.5) * block_pixels(size)
+        square = size * size
+        hit = block_pixels(hit).astype(np.float32)
         sums = [_sum(square), _sum(square, hit), _sum(size, hit), _sum(size), _sum(square, square) / 1e4]
         yield "lonely", np.stack(sums, 1)
-        yield "lonely above", _counts([size > bound for bound in LONELY_BOUNDS])
+        yield "lonely above", count_true(bounds)
 
-    def _scale(self, size: np.ndarray) -> np.ndarray:
-        """Typical size of the lonely part around each pixel: 1.48 times the median of its block, smoothed."""
+    def _far_from(self, size: np.ndarray) -> np.ndarray:
+        """Size from which a pixel is far: 1.48 times the median of its block, smoothed; all sizes are doubled."""
         rows, cols = size.shape[0] // BLOCK, size.shape[1] // BLOCK
-        middle = 1.4826 * np.partition(block_pixels(size)[:, ::2], 16, axis=-1)[:, 16].reshape(rows, cols) + 0.4
-        middle = ndimage.uniform_filter(middle, 3, mode="nearest")
-        return np.repeat(np.repeat(middle, BLOCK, 0), BLOCK, 1)
+        some = np.float32(0.5) * block_pixels(size)[:, ::2]
+        middle = 1.4826 * np.partition(some, 16, axis=-1)[:, 16].reshape(rows, cols) + 0.4
+        bound = 4.5 * ndimage.uniform_filter(middle, 3, mode="nearest") + 3
+        return np.floor(2 * bound).astype(np.int16).repeat(BLOCK, 0).repeat(BLOCK, 1)
 
-    def errors(self) -> Iterator[tuple[str, np.ndarray]]:
-        error = self.blocks(self.error)
+    def errors(self) -> Iterator[Group]:
+        error = self.blocks(self.error).astype(np.float32)
         size, square = np.abs(error), error * error
         yield "error", np.stack([_sum(error), _sum(square), _sum(size), _sum(square, square) / 1e4], 1)
-        yield "error within", _counts([size <= bound for bound in ERROR_BOUNDS])
+        size = np.abs(self.error[self.inner])
+        yield "error within", count_true([size <= bound for bound in ERROR_BOUNDS])
+        self.largest_error = block_pixels(size).max(axis=1).astype(np.float32)
 
-    def regressions(self) -> Iterator[tuple[str, np.ndarray]]:
+    def regressions(self) -> Iterator[Group]:
         """Inner products of the functions of a pixel where nothing is clipped, and of those of a block."""
         clean, own = self.blocks(self.clean), self.of_reference
         usable = (clean > 0.5) & (clean < 254.5)
         error = clean - own.pixels
+        self.clean_blocks, self.clean_error = clean, error
         usable_error = error * usable
         products = np.empty((len(error), _UPPER[0].size), np.float32)
         products[:, _OF_REFERENCE] = own.products
@@ -241,37 +255,34 @@ class _Chunk:
         powers = np.stack([np.ones_like(mean), mean, mean**2, mean**3, _sum(error) / BLOCK**2], 1) * whole[:, None]
         yield "mean product", powers[:, _MEAN_PAIRS[0]] * powers[:, _MEAN_PAIRS[1]]
 
-    def textures(self) -> Iterator[tuple[str, np.ndarray]]:
+    def textures(self) -> Iterator[Group]:
         """The error inside blocks, apart for blocks of the reference from smooth to rough."""
-        error = self.blocks(self.clean) - self.of_reference.pixels
-        error -= _sum(error)[:, None] / BLOCK**2
+        error = self.clean_error - _sum(self.clean_error)[:, None] / BLOCK**2
         square = error * error
         power = _sum(square) / BLOCK**2
         grid = error.reshape(-1, BLOCK, BLOCK)
         alike = [_sum(grid[..., :-lag], grid[..., lag:]) / (BLOCK * (BLOCK - lag)) for lag in (1, 2)]
         alike_below = [_sum(grid[:, :-lag], grid[:, lag:]) / (BLOCK * (BLOCK - lag)) for lag in (1, 2)]
-        peak = np.abs(self.blocks(self.error)).max(1)
+        peak = self.largest_error
         tails = _sum(square, square) / BLOCK**2 / (power + 0.1) ** 2
         columns = [np.ones_like(power), power, np.log(power + 0.1), np.log(tails + 0.1), np.log(peak + 0.5)]
         columns += [alike[0], alike_below[0], alike[1], alike_below[1], peak < 0.5]
         values = np.zeros((len(error), len(TEXTURE_BOUNDS) + 1, len(columns)), np.float32)
         values[np.arange(len(error)), self.of_reference.texture] = np.stack(columns, 1)
-        for i in range(len(TEXTURE_BOUNDS) + 1):
-            yield f"texture {i}", values[:, i]
+        yield tuple(f"texture {i}" for i in range(len(TEXTURE_BOUNDS) + 1)), values.reshape(len(error), -1)
 
-    def coefficients(self) -> Iterator[tuple[str, np.ndarray]]:
+    def coefficients(self) -> Iterator[Group]:
         """Powers and products of cosine coefficients by frequency, direction and size, and zeros."""
-        own, copy = self.of_reference.coefficients, self.blocks(self.clean) @ DCT
+        own, copy = self.of_reference.coefficients, self.clean_blocks @ DCT
         both, power = own * copy, copy * copy
-        directed = self.of_reference.band_power, both @ DIRECTED_BANDS, power @ DIRECTED_BANDS
-        for i in range(3 * N_BANDS):
-            yield f"band {i // 3} {i % 3}", np.stack([part[:, i] for part in directed], 1)
+        directed = np.stack([self.of_reference.band_power, both @ DIRECTED_BANDS, power @ DIRECTED_BANDS], 2)
+        yield tuple(f"band {i // 3} {i % 3}" for i in range(3 * N_BANDS)), directed.reshape(len(own), -1)
         small = np.abs(copy) < 1
-        classes = self.of_reference.amplitudes
-        both, power, zeros = (sums_by_class(classes, values) for values in (both, power, small))
-        by_class = np.stack([self.of_reference.amplitude_power, both, power, self.of_reference.amplitude_count, zeros])
-        for i in range(N_BANDS * N_AMPLITUDES):
-            yield f"amplitude {i // N_AMPLITUDES} {i % N_AMPLITUDES}", by_class[..., i].T
+        both, power, zeros = sums_by_class(self.of_reference.amplitudes, both, power, small)
+        by_class = [self.of_reference.amplitude_power, both, power, self.of_reference.amplitude_count, zeros]
+        sizes = range(N_BANDS * N_AMPLITUDES)
+        names_of_sizes = tuple(f"amplitude {i // N_AMPLITUDES} {i % N_AMPLITUDES}" for i in sizes)
+        yield names_of_sizes, np.stack(by_class, 2)[:, : len(sizes)].reshape(len(own), -1)
         yield "zeros", small @ BANDS
         yield "zeros off grid", (np.abs(self._off_grid() @ DCT) < 1) @ BANDS
         self.comb_coefficients = copy[:, COMB_COEFFICIENTS]
@@ -281,7 +292,7 @@ class _Chunk:
         half = BLOCK // 2
         return self.blocks(np.pad(self.clean[half:, half:], [(0, half), (0, half)], mode="symmetric"))
 
-    def combs(self) -> Iterator[tuple[str, np.ndarray]]:
+    def combs(self) -> Iterator[Group]:
         """How near coefficients are to multiples of a step, of those that are large enough to tell."""
         for number, values in zip(COMB_COEFFICIENTS, self.comb_coefficients.T):
             here = np.abs(values)[:, None] > 0.6 * COMB_STEPS
@@ -290,17 +301,16 @@ class _Chunk:
             yield f"comb {number}", np.cos((2 * np.pi * turns).astype(np.float32)) * here
             yield f"comb count {number}", here
 
-    def steps(self) -> Iterator[tuple[str, np.ndarray]]:
+    def steps(self) -> Iterator[Group]:
         """Squared steps between neighbours, across the grid's lines and elsewhere."""
         yield "steps copy", squared_steps(self.clean, self.inner)
         yield "steps reference", self.of_reference.steps
         yield "steps error", squared_steps(self.clean - self.reference, self.inner)
 
-    def levels(self) -> Iterator[tuple[str, np.ndarray]]:
+    def grey_levels(self) -> Iterator[Group]:
         """Noise by grey level, levels that are left, equal neighbours, vanishing details of wavelets."""
-        copy = self.blocks(self.copy)
-        yield "noise by level", noise_by_level(self.of_reference, self.blocks(self.clean) - self.of_reference.pixels)
-        yield "levels", levels_left(self.of_reference, copy)
+        yield "noise by level", noise_by_level(self.of_reference, self.clean_error)
+        yield "levels", levels_left(self.of_reference, self.blocks(self.copy))
         yield "flat copy", flat_and_small(self.copy, self.inner)
         yield "flat reference", self.of_reference.flat
 
@@ -310,8 +320,3 @@ def _sum(values: np.ndarray, factor: np.ndarray | None = None) -> np.ndarray:
     if factor is None:
         return values @ _ONES
     return np.einsum("bi,bi->b" if values.ndim == 2 else "bij,bij->b", values, factor)
-
-
-def _counts(masks: list[np.ndarray]) -> np.ndarray:
-    """Number of true entries of each block for several masks (blocks, 64)."""
-    return np.stack([np.bitwise_count(mask.view(np.uint64)).sum(1) for mask in masks], 1)

@@ -46,8 +46,9 @@ def noise_by_level(values: BlockValues, error: np.ndarray) -> np.ndarray:
     smooth = (values.texture < SMOOTH_CLASSES).astype(np.float32)
     x = np.log(values.pixels.mean(axis=1) + 8)
     y = np.log(power + np.float32(0.1))
+    by_grey = square * grey
     columns = [
-        np.einsum("bi,bi->b", square, grey), np.einsum("bi,bi,bi->b", square, grey, grey),
+        by_grey.sum(axis=1), np.einsum("bi,bi->b", by_grey, grey),
         smooth, smooth * x, smooth * x * x, smooth * y, smooth * x * y, smooth * y * y,
     ]  # fmt: skip
     return np.stack(columns, axis=1).astype(np.float32)
@@ -79,18 +80,17 @@ def levels_left(values: BlockValues, copy: np.ndarray) -> np.ndarray:
     >>> levels_left(ReferenceBlocks(picture).values(0, 0, 1, 1), np.arange(64.0)[None] // 16)[0]
     array([ 4., 64.,  3., 63.,  3.,  0.], dtype=float32)
     """
-    order = values.order.astype(np.intp)
-    own = np.take_along_axis(values.pixels, order, axis=1)
-    along = np.abs(np.diff(np.take_along_axis(copy, order, axis=1), axis=1))
-    steps = np.diff(own, axis=1)
+    places = values.order + 64 * np.arange(len(copy))[:, None]
+    along = np.abs(np.diff(copy.ravel().take(places), axis=1)).astype(np.float32)
     ranked = np.sort(copy, axis=1)
+    ones = np.ones(along.shape[1], np.float32)
     columns = [
-        1 + np.count_nonzero(np.diff(ranked, axis=1) > 0.5, axis=1),
-        1 + np.count_nonzero(steps, axis=1),
+        1 + (np.diff(ranked, axis=1) > 0.5).astype(np.float32) @ ones,
+        values.levels[:, 0],
         ranked[:, -1] - ranked[:, 0],
-        own[:, -1] - own[:, 0],
-        along.sum(axis=1),
-        np.where(steps == 0, along, 0).sum(axis=1),
+        values.levels[:, 1],
+        along @ ones,
+        (along * values.same_level) @ ones,
     ]
     return np.stack(columns, axis=1).astype(np.float32)
 

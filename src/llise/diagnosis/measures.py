@@ -143,9 +143,21 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
         return 1.0
     smooth = [ndimage.gaussian_filter(own, width, mode="nearest") for width in SMOOTHINGS]
     reliefs = [_relief(means) for means in smooth]
-    best = max(float(np.corrcoef(a, b)[0, 1]) for a in reliefs if a.std() > 0.1 * spread)
-    whole = max(float(np.corrcoef(a.ravel(), other.ravel())[0, 1]) for a in smooth if a.std() > 0.1 * spread)
+    best, whole = _best_correlation(reliefs, b, 0.1 * spread), _best_correlation(smooth, other, 0.1 * spread)
     return max(best, whole) if whole >= LEAST_SMOOTH_LIKENESS else best
+
+
+def _best_correlation(candidates: list[np.ndarray], values: np.ndarray, least_deviation: float) -> float:
+    """Greatest correlation with values of those candidates that vary enough."""
+    centred = (values - values.mean()).ravel()
+    norm = np.sqrt(centred @ centred)
+    best = -1.0
+    for candidate in candidates:
+        own = (candidate - candidate.mean()).ravel()
+        power = float(own @ own)
+        if power > own.size * least_deviation**2:
+            best = max(best, float(own @ centred / (norm * np.sqrt(power))))
+    return best
 
 
 def _relief(means: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from llise.diagnosis.block_values import block_pixels, full_blocks
 from llise.diagnosis.regions import ALL_AROUND
-from llise.kinds.fitting import median_of_neighbours
+from llise.kinds.fitting import sum_of_middle_neighbours
 
 FAR = 8.0
 """Power of the error, against that which blocks of the same detail have, from which a block stands out."""
@@ -69,7 +69,7 @@ def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.nd
     if core.sum() < LEAST_AREA:
         return none
     rest, detail = _rest(full_blocks(reference), full_blocks(copy), core)
-    power = np.mean(rest * rest, axis=-1)
+    power = np.einsum("rcp,rcp->rc", rest, rest) / rest.shape[-1]
     typical = np.full(core.shape, np.inf)
     classes = np.digitize(detail, np.quantile(detail[core], (0.25, 0.5, 0.75)))
     for number in range(4):
@@ -77,8 +77,10 @@ def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.nd
         if here.sum() >= LEAST_AREA // 4:
             typical[here] = np.quantile(power[here], TYPICAL)
     bound = FAR * typical + LEAST_POWER
-    wide = np.mean(rest * rest > bound[..., None] / 4, axis=-1) >= LEAST_SHARE
-    far = core & wide & (power > bound)
+    far = core & (power > bound)
+    far[far] = np.mean(rest[far] ** 2 > bound[far][:, None] / 4, axis=-1) >= LEAST_SHARE
+    if not far.any():
+        return none
     far = ndimage.binary_closing(np.pad(far, 1), ALL_AROUND)[1:-1, 1:-1] & core
     islands, count = ndimage.label(far, ALL_AROUND)
     for number in range(1, count + 1):
@@ -91,22 +93,23 @@ def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.nd
 
 def _rest(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Error of each block (rows, cols, 64) beyond a curve of grey levels, and deviation of the reference around it."""
-    own = reference.astype(np.float32)
-    error = copy.astype(np.float32) - own
-    around = median_of_neighbours(error)
-    lonely = np.abs(error - around) > 20 + 3 * np.abs(around)
-    error = block_pixels(np.where(lonely, around, error))
-    grey = block_pixels((own - 128) / 64)
+    change = np.subtract(copy, reference, dtype=np.int16)
+    around = sum_of_middle_neighbours(change)  # twice their median
+    lonely = np.abs(2 * change - around) > 40 + 3 * np.abs(around)
+    error = block_pixels(np.where(lonely, np.float32(0.5) * around, change).astype(np.float32))
+    own = block_pixels(reference).astype(np.float32)
+    grey = (own - 128) / 64
     chosen = area.ravel()
-    sample = error[chosen, ::7].ravel(), grey[chosen, ::7].ravel()
+    sample, at = error[chosen, ::7].ravel(), grey[chosen, ::7].ravel()
+    powers = np.stack([np.ones_like(at), at, at * at, at * at * at])
     curve = np.zeros(4)
     for _ in range(3):  # without the pixels that the last curve leaves far off
-        rest = sample[0] - np.polynomial.polynomial.polyval(sample[1], curve)
-        near = np.abs(rest) <= np.quantile(np.abs(rest), 0.9)
-        powers = np.vander(sample[1][near], 4, increasing=True)
-        ridge = 1e-2 * np.eye(4) * len(powers)
-        ridge[0, 0] = 0
-        curve = np.linalg.solve(powers.T @ powers + ridge, powers.T @ sample[0][near])
+        rest = np.abs(sample - curve.astype(np.float32) @ powers)
+        near = rest <= np.quantile(rest, 0.9)
+        used = powers * near
+        ridge = 1e-2 * np.diag([0, 1, 1, 1]) * np.count_nonzero(near)
+        curve = np.linalg.solve(used @ powers.T + ridge, used @ sample)
     rest = error - np.polynomial.polynomial.polyval(grey, curve.astype(np.float32))
-    detail = block_pixels(own).std(axis=1).reshape(area.shape)
+    inside = own - own.mean(axis=1, keepdims=True)
+    detail = np.sqrt(np.einsum("bp,bp->b", inside, inside) / own.shape[1]).reshape(area.shape)
     return rest.reshape(*area.shape, -1), ndimage.maximum_filter(detail, 3, mode="nearest")

@@ -92,6 +92,10 @@ class BlockValues:
         Squared steps between neighbours, see :func:`squared_steps`.
     order : ndarray of int8, shape (..., 64)
         Pixels in the order of their grey level.
+    levels : ndarray of float32, shape (..., 2)
+        Number of grey levels, and their range.
+    same_level : ndarray of bool, shape (..., 63)
+        Whether a pixel has the same grey level as the one before it in this order.
     flat : ndarray of float32, shape (..., 12)
         Equal neighbours and details that vanish, see :func:`flat_counts` and :func:`small_detail_counts`.
 
@@ -115,6 +119,8 @@ class BlockValues:
     band_power: np.ndarray
     steps: np.ndarray
     order: np.ndarray
+    levels: np.ndarray
+    same_level: np.ndarray
     flat: np.ndarray
 
 
@@ -216,6 +222,11 @@ class ReferenceBlocks:
         size = np.digitize(np.abs(coefficients), AMPLITUDE_BOUNDS)
         amplitudes = np.where(_BAND < 0, N_BANDS * N_AMPLITUDES, _BAND * N_AMPLITUDES + size).astype(np.int8)
         power = coefficients * coefficients
+        amplitude_power, amplitude_count = sums_by_class(amplitudes, power, np.ones_like(power))
+        order = np.argsort(pixels, axis=1, kind="stable")
+        ranked = np.take_along_axis(pixels, order, axis=1)
+        same_level = ranked[:, 1:] == ranked[:, :-1]
+        levels_and_range = [ranked.shape[1] - np.count_nonzero(same_level, axis=1), ranked[:, -1] - ranked[:, 0]]
         return BlockValues(
             pixels=pixels,
             functions=functions,
@@ -223,11 +234,13 @@ class ReferenceBlocks:
             texture=np.digitize(pixels.std(axis=1), TEXTURE_BOUNDS).astype(np.int8),
             coefficients=coefficients,
             amplitudes=amplitudes,
-            amplitude_power=sums_by_class(amplitudes, power),
-            amplitude_count=sums_by_class(amplitudes, np.ones_like(power)),
+            amplitude_power=amplitude_power,
+            amplitude_count=amplitude_count,
             band_power=_times(power, DIRECTED_BANDS),
             steps=squared_steps(reference, inner),
-            order=np.argsort(pixels, axis=1, kind="stable").astype(np.int8),
+            order=order.astype(np.int8),
+            levels=np.stack(levels_and_range, axis=1).astype(np.float32),
+            same_level=same_level,
             flat=np.concatenate([flat_counts(reference, inner), small_detail_counts(reference, inner)], axis=1),
         )
 
@@ -237,29 +250,29 @@ def _times(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return np.matmul(rows[:, None], matrix)[:, 0]
 
 
-def sums_by_class(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
+def sums_by_class(classes: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
     """Return sums of the values of coefficients by their class in each block.
 
     Parameters
     ----------
     classes : ndarray of int8, shape (blocks, 64)
         Class of each coefficient, as in :class:`BlockValues`.
-    values : ndarray, shape (blocks, 64)
+    *values : ndarray, shape (blocks, 64)
         Values to add.
 
     Returns
     -------
-    ndarray of float32, shape (blocks, n_classes)
-        Sums in each block.
+    list of ndarray of float32, shape (blocks, n_classes)
+        Sums in each block, for each of the values.
 
     Examples
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.reference_blocks import sums_by_class
-    >>> sums_by_class(np.full((1, 64), 3, np.int8), np.ones((1, 64)))[0, 2:5]
+    >>> sums_by_class(np.full((1, 64), 3, np.int8), np.ones((1, 64)))[0][0, 2:5]
     array([ 0., 64.,  0.], dtype=float32)
     """
     count = N_BANDS * N_AMPLITUDES + 1
-    places = count * np.arange(len(classes))[:, None] + classes
-    sums = np.bincount(places.ravel(), values.ravel(), count * len(classes))
-    return sums.reshape(len(classes), count).astype(np.float32)
+    places = (count * np.arange(len(classes))[:, None] + classes).ravel()
+    sums = (np.bincount(places, part.ravel(), count * len(classes)) for part in values)
+    return [part.reshape(len(classes), count).astype(np.float32) for part in sums]

@@ -46,11 +46,10 @@ def lift(values: np.ndarray, steps: tuple[float, ...], axis: int) -> tuple[np.nd
     >>> details
     array([[0., 1.]], dtype=float32)
     """
-    values = values if axis == 0 else values.T
-    halves = [values[0::2].copy(), values[1::2].copy()]
+    halves = [_along(axis, slice(first, None, 2)) for first in (0, 1)]
+    smooth, details = (values[half].copy() for half in halves)
     for number, step in enumerate(steps):
-        _step(halves, number, step)
-    smooth, details = halves if axis == 0 else (half.T for half in halves)
+        _step(smooth, details, number, step, axis)
     return smooth, details
 
 
@@ -78,21 +77,31 @@ def unlift(smooth: np.ndarray, details: np.ndarray, steps: tuple[float, ...], ax
     >>> unlift(*lift(np.float32([[1, 2, 3, 4]]), REVERSIBLE, 1), REVERSIBLE, 1)
     array([[1., 2., 3., 4.]], dtype=float32)
     """
-    halves = [smooth.copy(), details.copy()] if axis == 0 else [smooth.T.copy(), details.T.copy()]
+    smooth, details = smooth.copy(), details.copy()
     for number in range(len(steps) - 1, -1, -1):
-        _step(halves, number, -steps[number])
-    values = np.empty((2 * len(halves[0]), *halves[0].shape[1:]), np.float32)
-    values[0::2], values[1::2] = halves
-    return values if axis == 0 else values.T
+        _step(smooth, details, number, -steps[number], axis)
+    height, width = smooth.shape
+    values = np.empty((2 * height, width) if axis == 0 else (height, 2 * width), np.float32)
+    values[_along(axis, slice(0, None, 2))], values[_along(axis, slice(1, None, 2))] = smooth, details
+    return values
 
 
-def _step(halves: list[np.ndarray], number: int, step: float) -> None:
+def _along(axis: int, part: slice) -> tuple[slice, ...]:
+    """The part of an axis, all of the other one."""
+    return (part,) if axis == 0 else (slice(None), part)
+
+
+def _step(smooth: np.ndarray, details: np.ndarray, number: int, step: float, axis: int) -> None:
     """Add a multiple of both neighbours: the steps of even number change the odd samples."""
-    even, odd = halves
+    before, after, first, last = (
+        _along(axis, part) for part in (slice(None, -1), slice(1, None), slice(None, 1), slice(-1, None))
+    )
     if number % 2 == 0:
-        odd += np.float32(step) * (even + np.concatenate([even[1:], even[-1:]]))
+        details[before] += np.float32(step) * (smooth[before] + smooth[after])
+        details[last] += np.float32(2 * step) * smooth[last]
     else:
-        even += np.float32(step) * (odd + np.concatenate([odd[:1], odd[:-1]]))
+        smooth[after] += np.float32(step) * (details[after] + details[before])
+        smooth[first] += np.float32(2 * step) * details[first]
 
 
 def small_details(values: np.ndarray, steps: tuple[float, ...]) -> list[np.ndarray]:
@@ -107,7 +116,7 @@ def small_details(values: np.ndarray, steps: tuple[float, ...]) -> list[np.ndarr
 
     Returns
     -------
-    list of ndarray
+    list of ndarray of uint8
         For both levels, the number of small details of the two mixed bands, and of the diagonal band.
 
     Examples
@@ -122,8 +131,8 @@ def small_details(values: np.ndarray, steps: tuple[float, ...]) -> list[np.ndarr
         low, high = lift(values, steps, 0)
         values, across = lift(low, steps, 1)
         down, diagonal = lift(high, steps, 1)
-        mixed = (np.abs(across) < SMALL).astype(np.float32) + (np.abs(down) < SMALL)
-        bands += [mixed, (np.abs(diagonal) < SMALL).astype(np.float32)]
+        mixed, other, last = ((np.abs(band) < SMALL).view(np.uint8) for band in (across, down, diagonal))
+        bands += [mixed + other, last]
     return bands
 
 
