@@ -102,7 +102,7 @@ class Registration:
         self.rows, self.cols = (at.ravel() for at in np.mgrid[0:height:stride, 0:width:stride].astype(np.float64))
         self.target, self.unmoved = self.at_points(level.copy), self.at_points(level.reference)
         self._interpolators: dict[str, Interpolator] = {}
-        self._gradients: list[Interpolator] = []
+        self._gradients: Interpolator | None = None
 
     def step(self, at: Transform, method: str = "bilinear", robust: bool = False, free: tuple[int, ...] = ALL) -> Step:
         """Make a step.
@@ -217,13 +217,13 @@ class Registration:
         slopes : ndarray, shape (2, m)
             Slopes down and across at these places.
         """
-        if not self._gradients:
-            self._gradients = [Interpolator(slope, "bilinear") for slope in np.gradient(self.level.reference)]
+        if self._gradients is None:
+            self._gradients = Interpolator(np.stack(np.gradient(self.level.reference)), "bilinear")
         y, x = self.level.sources(at, self.rows, self.cols)
         height, width = self.level.reference.shape
         places = zip((y, x, self.rows, self.cols), (height, width, height, width))
         inside = np.logical_and.reduce([(at >= self.margin) & (at <= side - 1 - self.margin) for at, side in places])
-        slopes = np.stack([gradient(y, x) for gradient in self._gradients])
+        slopes = self._gradients(y, x)
         steepness = np.where(inside, slopes[0] ** 2 + slopes[1] ** 2, 0)
         chosen = inside & (steepness >= FLAT**2 * steepness.mean())
         if np.count_nonzero(chosen) < LEAST_POINTS:

@@ -66,6 +66,7 @@ class _Correlations:
         rim = self.reach
         self.mask[rim : height - rim, rim : width - rim] = 1
         self.reference, copy = (_relief(picture) for picture in (level.reference, level.copy))
+        self.turned = Interpolator(self.reference, "bilinear")
         self.spectrum = scipy.fft.rfft2(copy)
         self.mask_spectrum = np.conj(scipy.fft.rfft2(self.mask))
         count = self.mask.sum()
@@ -78,7 +79,7 @@ class _Correlations:
         template = self.reference
         if at != Transform():
             rows, cols = np.arange(height, dtype=np.float64)[:, None], np.arange(width, dtype=np.float64)
-            template = Interpolator(template, "bilinear")(*self.level.sources(at, rows, cols))
+            template = self.turned(*self.level.sources(at, rows, cols))
         count = self.mask.sum()
         template = (template - (template * self.mask).sum() / count) * self.mask
         norm = np.sqrt(max(float((template**2).sum()), 1e-3 * count))

@@ -140,12 +140,12 @@ METHODS: dict[str, Weights] = {
 
 
 class Interpolator:
-    """Grey levels of a picture between its pixels.
+    """Grey levels of a picture, or of several of the same size, between their pixels.
 
     Parameters
     ----------
-    picture : ndarray, shape (h, w)
-        The picture; beyond its border it goes on as its last pixels.
+    picture : ndarray, shape (h, w) or (n, h, w)
+        The pictures; beyond their border they go on as their last pixels.
     method : str
         One of :data:`METHODS`.
 
@@ -163,10 +163,11 @@ class Interpolator:
         levels = picture.astype(np.float32)
         if method == "spline":
             levels = ndimage.spline_filter(levels, 3, output=np.float32, mode="mirror")
-        self.shape = picture.shape
-        padded = np.pad(levels, self.reach, mode="reflect" if method == "spline" else "edge")
-        self._width = padded.shape[1]
-        self._levels = padded.ravel()
+        self.shape = picture.shape[-2:]
+        sides = [(0, 0)] * (picture.ndim - 2) + 2 * [(self.reach, self.reach)]
+        padded = np.pad(levels, sides, mode="reflect" if method == "spline" else "edge")
+        self._width = padded.shape[-1]
+        self._levels = padded.reshape(*picture.shape[:-2], -1)
 
     def __call__(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the grey levels at places.
@@ -179,25 +180,33 @@ class Interpolator:
         Returns
         -------
         ndarray of float32
-            Grey levels, not clipped.
+            Grey levels, not clipped; of several pictures one after the other.
         """
         (top, down), (left, right) = (_split(at, side) for at, side in zip((y, x), self.shape))
         corner = (top + 1) * self._width + (left + 1)  # the first pixel of the kernel, in the padded picture
         down_weights, right_weights = self.weights(down), self.weights(right)
-        result = np.zeros(np.broadcast_shapes(y.shape, x.shape), np.float32)
-        for row, below in enumerate(down_weights):
-            line = np.zeros_like(result)
-            for col, beside in enumerate(right_weights):
-                line += beside * self._levels.take(corner + (row * self._width + col))
-            result += below * line
+        if self._levels.ndim > 1:
+            return np.stack([self._weighed(levels, corner, down_weights, right_weights) for levels in self._levels])
+        return self._weighed(self._levels, corner, down_weights, right_weights)
+
+    def _weighed(
+        self, levels: np.ndarray, corner: np.ndarray, down: list[np.ndarray], right: list[np.ndarray]
+    ) -> np.ndarray:
+        result = np.zeros(corner.shape, np.float32)
+        for row, below in enumerate(down):
+            line = right[0] * levels[row * self._width :].take(corner)
+            for col, beside in enumerate(right[1:], 1):
+                line += beside * levels[row * self._width + col :].take(corner)
+            line *= below
+            result += line
         return result
 
 
 def _split(at: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
     """Whole and fractional part of places; those beyond the border are on it."""
     inside = np.clip(at, 0, side - 1)
-    whole = np.floor(inside)
-    return whole.astype(np.int64), (inside - whole).astype(np.float32)
+    whole = inside.astype(np.int64)
+    return whole, (inside - whole).astype(np.float32)
 
 
 def warp(image: np.ndarray, transform: Transform, method: str = "bicubic") -> np.ndarray:
