@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
-from llise import __version__
+import llise
 from llise.cli import signals, streams
 from llise.cli.benchmark import benchmark
 from llise.cli.cache import cache
@@ -81,6 +81,13 @@ class Commands(click.Group):
             raise Interrupted from None
 
 
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print the version, which takes longer to look up than all of the commands, only where it is asked for."""
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"llise {llise.__version__}")
+        ctx.exit()
+
+
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -90,7 +97,10 @@ class Commands(click.Group):
         "llise check original.png copy.png --min-psnr 35",
     ),
 )
-@click.version_option(__version__, prog_name="llise", message="%(prog)s %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+    help="Show the version and exit.",
+)  # fmt: skip
 def commands() -> None:
     """See what went wrong with an image, and where.
 

@@ -7,12 +7,12 @@ their place; a filter that blurs lets it fit as well where it lies.
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from llise.diagnosis.alignment_evidence import ROUNDING
 from llise.diagnosis.matched_blur import match_blur
 from llise.diagnosis.registration import Registration
 from llise.diagnosis.robust_line import fit_line, robust_weights, usual_size
+from llise.kinds.minimum import non_negative_solution
 from llise.kinds.warping import Transform
 
 PART = 32
@@ -151,7 +151,7 @@ def _smear(plain: Registration, found: Registration, at: Transform, method: str)
     ones = np.ones_like(target)
     matrix = np.stack([*trail, ones, -ones, target])  # the offset may have any sign
     triangle = np.asarray(np.linalg.qr((matrix * np.sqrt(weights)).T, mode="r"), np.float64)
-    fitted, rest = scipy.optimize.nnls(triangle[:, :-1], triangle[:, -1])
+    fitted, rest = non_negative_solution(triangle[:, :-1], triangle[:, -1])
     shares = fitted[: len(parts)] / max(float(fitted[: len(parts)].sum()), 1e-9)
     mean = float(shares @ parts)
     spread = float(np.sqrt(max(shares @ (parts - mean) ** 2, 0.0))) / max(abs(mean), 1e-9)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from llise.kinds.blur_kernels import disc_kernel, motion_kernel
+from llise.kinds.minimum import bounded_minimum, simplex_minimum
 
 START_SIGMAS = (0.4, 0.8, 1.5, 2.7, 4.8, 8.5)
 """Widths of Gaussian kernels from which the search starts, whichever comes nearest."""
@@ -295,19 +296,15 @@ class _Search:
 
         start = np.array([np.log(max(length, 1.2)), angle / 30])
         simplex = start + np.array([[-0.1, -0.1], [0.12, 0.0], [0.0, 0.15]])
-        best = scipy.optimize.minimize(
-            lambda at: self.error(response(at)), start, method="Nelder-Mead",
-            options={"initial_simplex": simplex, "maxfev": 26, "xatol": 0.01, "fatol": 1e-3},
-        )  # fmt: skip
-        size, angle = float(np.clip(np.exp(best.x[0]), 1.0, 90.0)), float(best.x[1] * 30 % 180)
-        return {"sigma": size / np.sqrt(24), "length": size, "angle": angle}, response(best.x), float(best.fun)
+        best, error = simplex_minimum(lambda at: self.error(response(at)), simplex, near=0.01, alike=1e-3, most=26)
+        size, angle = float(np.clip(np.exp(best[0]), 1.0, 90.0)), float(best[1] * 30 % 180)
+        return {"sigma": size / np.sqrt(24), "length": size, "angle": angle}, response(best), error
 
     def disc(self, radius: float) -> tuple[dict[str, float], np.ndarray, float]:
-        best = scipy.optimize.minimize_scalar(
-            lambda r: self.error(self.kernel(disc_kernel(r))), bounds=(0.75 * radius, 1.25 * radius),
-            method="bounded", options={"maxiter": 7, "xatol": 0.02 * radius},
-        )  # fmt: skip
-        return {"sigma": best.x / 2, "radius": best.x}, self.kernel(disc_kernel(best.x)), float(best.fun)
+        best, error = bounded_minimum(
+            lambda r: self.error(self.kernel(disc_kernel(r))), 0.75 * radius, 1.25 * radius, 0.02 * radius, most=7
+        )
+        return {"sigma": best / 2, "radius": best}, self.kernel(disc_kernel(best)), error
 
     def mixture(
         self, main: np.ndarray, values: np.ndarray, others: list[np.ndarray], error: float
