@@ -279,7 +279,7 @@ def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
         impulses_last = _jpeg_and_impulses(pixels)
         if _unexplained(impulses_last, pixels) < 0.1:
             return impulses_last
-    quality, table, closeness = CoefficientPairs(reference, copy, mask).likely_table()
+    quality, table, closeness = pixels.coefficients.likely_table()
     if closeness > CODED_LAST:
         coder = jpeg_fit(quality, table)
         error = copy - coder.apply(reference)
@@ -287,7 +287,7 @@ def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
         return Chain(((random, solve(pixels, coder, error)), ("jpeg", coder)))
     if random == "impulse_noise":
         return impulses_last
-    coder = jpeg_fit(*CoefficientPairs(reference, copy, mask).nearest_table())
+    coder = jpeg_fit(*pixels.coefficients.nearest_table())
     expected = coder.apply(reference)
     sigma = float(np.sqrt(residual_power(copy - expected, expected, mask)))
     return Chain((("jpeg", coder), (random, noise_fit(sigma))))

@@ -14,7 +14,7 @@ from llise.diagnosis.aligned_faults import judge_aligned
 from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.colour_reference import ColourReference
 from llise.diagnosis.estimate_errors import EstimateErrors
-from llise.diagnosis.estimates import CopyEstimates, FaultEstimate, region_error
+from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
 from llise.diagnosis.faults import Finding, assemble, extend, in_place, without_gaps
 from llise.diagnosis.judge import Judge, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
@@ -243,7 +243,7 @@ class Diagnoser(ColourReference):
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))
         height, width = self.reference.shape
         if finding.kinds == (UNKNOWN,):
-            estimate = FaultEstimate(severity={UNKNOWN: region_error(self.reference, estimates.copy, finding.mask)})
+            estimate = FaultEstimate(severity={UNKNOWN: estimates.error(finding.mask)})
         else:
             kinds, mask = in_place(finding, findings)
             estimate = estimates.of(mask, kinds)

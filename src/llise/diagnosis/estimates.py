@@ -89,21 +89,21 @@ def estimate_fault(
     >>> found.parameters["luminance"]["offset"].value, found.severity, found.explained
     (5.0, {'luminance': 25.0}, 1.0)
     """
-    kinds = tuple(kinds)
-    if not region.any():
-        raise ValueError("the region has no block; expected at least one that is True")
-    measured = region_error(reference, copy, region)
-    if kinds[0] not in registry.names():  # a kind that was learned from examples has no settings
+    return CopyEstimates(reference, copy, errors).of(region, tuple(kinds))
+
+
+def _estimate(
+    region: np.ndarray,
+    kinds: tuple[str, ...],
+    measured: float,
+    pixels: RegionPixels | None,
+    mean: float,
+    errors: EstimateErrors,
+) -> FaultEstimate:
+    """Estimate of kinds from the pixels of a region, its measured error, and the mean of the reference."""
+    chain = fit_chain(pixels, kinds, mean) if pixels else None
+    if chain is None or pixels is None:
         return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)
-    pixels = (
-        whole_pixels(reference, copy, region)
-        if isinstance(registry.get(kinds[0]), OwnKind)
-        else region_pixels(reference, copy, region, *_tiles(kinds))
-    )
-    chain = fit_chain(pixels, kinds, float(reference.mean()))
-    if chain is None:
-        return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)
-    errors = errors or EstimateErrors()
     blocks = int(np.count_nonzero(region))
     parameters = {
         kind: errors.intervals(kind, fit.parameters, _partner(kind, kinds), blocks, measured)
@@ -145,8 +145,11 @@ class CopyEstimates:
     def __init__(self, reference: np.ndarray, copy: np.ndarray, errors: EstimateErrors | None = None) -> None:
         self.reference = reference
         self.copy = copy
-        self._errors = errors
+        self._errors = errors or EstimateErrors()
         self._made: dict[tuple[bytes, tuple[str, ...]], FaultEstimate] = {}
+        self._pixels: dict[tuple[bytes, tuple[int, int] | None], RegionPixels] = {}
+        self._measured: dict[bytes, float] = {}
+        self._mean = float(reference.mean())
 
     def of(self, region: np.ndarray, kinds: tuple[str, ...]) -> FaultEstimate:
         """Return the estimate of kinds in a region.
@@ -163,10 +166,49 @@ class CopyEstimates:
         FaultEstimate
             As :func:`estimate_fault` gives it.
         """
-        key = np.packbits(region).tobytes(), kinds
+        key = _key(region), kinds
         if key not in self._made:
-            self._made[key] = estimate_fault(self.reference, self.copy, region, kinds, self._errors)
+            if not region.any():
+                raise ValueError("the region has no block; expected at least one that is True")
+            measured, pixels = self.error(region), self._pixels_of(region, kinds)
+            self._made[key] = _estimate(region, kinds, measured, pixels, self._mean, self._errors)
         return self._made[key]
+
+    def error(self, region: np.ndarray) -> float:
+        """Return the mean squared error of a region.
+
+        Parameters
+        ----------
+        region : ndarray of bool, shape (rows, cols)
+            Blocks of 8 x 8 pixels.
+
+        Returns
+        -------
+        float
+            As :func:`region_error` gives it.
+        """
+        key = _key(region)
+        if key not in self._measured:
+            self._measured[key] = region_error(self.reference, self.copy, region)
+        return self._measured[key]
+
+    def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...]) -> RegionPixels | None:
+        """Pixels on which kinds are measured; None of a kind that was learned from examples: it has no settings."""
+        if kinds[0] not in registry.names():
+            return None
+        tiles = None if isinstance(registry.get(kinds[0]), OwnKind) else _tiles(kinds)
+        key = _key(region), tiles
+        if key not in self._pixels:
+            self._pixels[key] = (
+                whole_pixels(self.reference, self.copy, region)
+                if tiles is None
+                else region_pixels(self.reference, self.copy, region, *tiles)
+            )
+        return self._pixels[key]
+
+
+def _key(region: np.ndarray) -> bytes:
+    return np.packbits(region).tobytes()
 
 
 def _partner(kind: str, kinds: tuple[str, ...]) -> str | None:

@@ -18,7 +18,6 @@ from llise.kinds.fitting import Fit, fit_line, line_fit, residual_power, robust_
 from llise.kinds.gaussian_noise import noise_fit
 from llise.kinds.impulse_noise import EXTREMES, count_impulses, find_impulses, impulse_fit
 from llise.kinds.jpeg import jpeg_fit
-from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.quantization import even_levels_fit, levels_fit
 from llise.kinds.registry import get
 from llise.kinds.speckle_noise import far_from_noise, fit_speckle, fit_two_noises, speckle_fit
@@ -100,7 +99,7 @@ def _last(kind: str, pixels: RegionPixels) -> Fit | None:
     if kind == "quantization":
         return levels_fit(pixels.copy, pixels.mask)
     if kind == "jpeg":
-        quality, table, closeness = CoefficientPairs(*pixels).likely_table()
+        quality, table, closeness = pixels.coefficients.likely_table()
         return jpeg_fit(quality, table) if closeness > CODED_LAST else None
     return None
 

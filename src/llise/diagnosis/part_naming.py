@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit
 
-from llise.diagnosis.estimates import CopyEstimates, region_error
+from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import Part
 from llise.diagnosis.judge import Judge, greys
 from llise.diagnosis.novelty import FALSE_ALARMS, clues_of, named
@@ -129,7 +129,7 @@ class PartNaming:
             return part
         nearest = SETS[named(part.probabilities)]
         blocks = int(part.mask.sum())
-        error = region_error(self.reference, estimates.copy, part.mask)
+        error = estimates.error(part.mask)
         score = novelty.score(clues_of(part.probabilities, estimates.of(part.mask, nearest), error))
         p_value, strange = novelty.p_value(score, blocks, error), float(expit(score))
         is_unknown = np.arange(len(self._sets)) == UNKNOWN_CODE

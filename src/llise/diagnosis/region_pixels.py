@@ -7,12 +7,14 @@ and the grid of JPEG stays where it was.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import ndimage
 
 from llise.diagnosis.block_sums import BLOCK
+from llise.kinds.jpeg_quality import CoefficientPairs
 
 MARGIN = 4
 """Blocks around each tile."""
@@ -21,7 +23,13 @@ TILE = 16
 """Side of a tile in blocks, without its margin."""
 
 
-class RegionPixels(NamedTuple):
+class _Arrays(NamedTuple):
+    reference: np.ndarray
+    copy: np.ndarray
+    mask: np.ndarray
+
+
+class RegionPixels(_Arrays):
     """Pixels of a region.
 
     Attributes
@@ -40,9 +48,10 @@ class RegionPixels(NamedTuple):
     np.True_
     """
 
-    reference: np.ndarray
-    copy: np.ndarray
-    mask: np.ndarray
+    @cached_property
+    def coefficients(self) -> CoefficientPairs:
+        """Cosine coefficients of their blocks."""
+        return CoefficientPairs(*self)
 
 
 def whole_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> RegionPixels:

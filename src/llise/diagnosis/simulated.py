@@ -35,14 +35,19 @@ def likeness(field: np.ndarray, mask: np.ndarray) -> float:
     1.0
     """
     masked = np.where(mask, field, 0)
-    power = float(np.mean(masked[mask] ** 2)) if mask.any() else 0.0
+    power = _products(masked, masked) / max(int(np.count_nonzero(mask)), 1)
     if power < 1e-9:
         return 0.0
     total = 0.0
-    for values, inside in ((masked, mask), (masked.T, mask.T)):
-        pairs = int(np.count_nonzero(inside[1:] & inside[:-1]))
-        total += float((values[1:] * values[:-1]).sum()) / (pairs or 1) / power
+    for first, second in (((slice(None), slice(1, None)), (slice(None), slice(None, -1))), (slice(1, None), slice(-1))):
+        pairs = int(np.count_nonzero(mask[first] & mask[second]))
+        total += _products(masked[first], masked[second]) / (pairs or 1) / power
     return total / 2
+
+
+def _products(a: np.ndarray, b: np.ndarray) -> float:
+    """Sum of the products of pixels, row by row."""
+    return float(np.einsum("ij,ij->i", a, b).sum(dtype=np.float64))
 
 
 def solve_noise(pixels: RegionPixels, after: Fit, error: np.ndarray) -> Fit:

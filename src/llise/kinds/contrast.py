@@ -74,6 +74,9 @@ class Contrast(Kind):
 
 def _follow(curve: np.ndarray, image: np.ndarray) -> np.ndarray:
     """What a curve of 256 levels, with straight lines between them, makes of an image."""
+    levels = np.clip(image, 0, 255).astype(np.uint8)
+    if np.array_equal(levels, image):
+        return curve.astype(np.float32).take(levels)
     inside = np.clip(image, 0, 255)
     below = np.minimum(inside.astype(np.intp), 254)
     return (curve.take(below) + (inside - below) * np.diff(curve).take(below)).astype(np.float32)

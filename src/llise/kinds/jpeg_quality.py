@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from llise.kinds.fitting import ROUNDING
@@ -137,6 +139,10 @@ class CoefficientPairs:
         >>> quality, round(closeness, 1)
         (20.0, 1.0)
         """
+        return self._likely_table
+
+    @cached_property
+    def _likely_table(self) -> tuple[float, np.ndarray, float]:
         if self.before.size == 0:
             return 100.0, quality_table(100), 0.0
         rms = float(np.sqrt(np.mean((self.after - self.before) ** 2))) + 0.3

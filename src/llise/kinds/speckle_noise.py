@@ -267,9 +267,16 @@ def _fit_power(greys: np.ndarray, powers: np.ndarray, counts: np.ndarray, expone
 
 def _scaled(image: np.ndarray, noise: np.ndarray, exponent: float) -> Path:
     """Noise of deviation 1 at mid-grey, times a power of the grey level."""
-    base = image.astype(np.float32)
-    local = noise * (base / np.float32(MID_GREY)) ** np.float32(exponent)
+    base, levels = image.astype(np.float32), np.clip(image, 0, 255).astype(np.uint8)
+    if np.array_equal(levels, base):  # a table of whole grey levels is quicker than a power of each pixel
+        local = noise * _power_of_grey(np.arange(256, dtype=np.float32), exponent).take(levels)
+    else:
+        local = noise * _power_of_grey(base, exponent)
     return lambda strength: base + np.float32(strength) * local
+
+
+def _power_of_grey(grey: np.ndarray, exponent: float) -> np.ndarray:
+    return (grey / np.float32(MID_GREY)) ** np.float32(exponent)
 
 
 def _looks(image: np.ndarray, normal: np.ndarray, root: bool) -> Path:
