@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,29 +93,6 @@ def estimate_fault(
     return CopyEstimates(reference, copy, errors).of(region, tuple(kinds))
 
 
-def _estimate(
-    region: np.ndarray,
-    kinds: tuple[str, ...],
-    measured: float,
-    pixels: RegionPixels | None,
-    mean: float,
-    errors: EstimateErrors,
-) -> FaultEstimate:
-    """Estimate of kinds from the pixels of a region, its measured error, and the mean of the reference."""
-    chain = fit_chain(pixels, kinds, mean) if pixels else None
-    if chain is None or pixels is None:
-        return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)
-    blocks = int(np.count_nonzero(region))
-    parameters = {
-        kind: errors.intervals(kind, fit.parameters, _partner(kind, kinds), blocks, measured)
-        for kind, fit in chain.steps
-    }
-    shares, explained = _account(chain, pixels)
-    return FaultEstimate(
-        {kind: parameters[kind] for kind in kinds}, {kind: measured * shares[kind] for kind in kinds}, explained
-    )
-
-
 def _tiles(kinds: tuple[str, ...]) -> tuple[int, int]:
     """Most tiles to measure on, and their side in blocks."""
     if set(kinds) & set(CONNECTED):
@@ -148,6 +126,7 @@ class CopyEstimates:
         self._errors = errors or EstimateErrors()
         self._made: dict[tuple[bytes, tuple[str, ...]], FaultEstimate] = {}
         self._pixels: dict[tuple[bytes, tuple[int, int] | None], RegionPixels] = {}
+        self._fitted: dict[tuple[int, tuple[str, ...]], _Fitted | None] = {}
         self._measured: dict[bytes, float] = {}
         self._mean = float(reference.mean())
 
@@ -170,8 +149,7 @@ class CopyEstimates:
         if key not in self._made:
             if not region.any():
                 raise ValueError("the region has no block; expected at least one that is True")
-            measured, pixels = self.error(region), self._pixels_of(region, kinds)
-            self._made[key] = _estimate(region, kinds, measured, pixels, self._mean, self._errors)
+            self._made[key] = self._estimate(region, kinds)
         return self._made[key]
 
     def error(self, region: np.ndarray) -> float:
@@ -192,19 +170,48 @@ class CopyEstimates:
             self._measured[key] = region_error(self.reference, self.copy, region)
         return self._measured[key]
 
-    def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...]) -> RegionPixels | None:
-        """Pixels on which kinds are measured; None of a kind that was learned from examples: it has no settings."""
-        if kinds[0] not in registry.names():
-            return None
+    def _estimate(self, region: np.ndarray, kinds: tuple[str, ...]) -> FaultEstimate:
+        measured = self.error(region)
+        fitted = self._fit(region, kinds) if kinds[0] in registry.names() else None
+        if fitted is None:  # also of a kind that was learned from examples: it has no settings
+            return FaultEstimate({}, {kind: measured / len(kinds) for kind in kinds}, 0.0)
+        blocks = int(np.count_nonzero(region))
+        parameters = {
+            kind: self._errors.intervals(kind, fit.parameters, _partner(kind, kinds), blocks, measured)
+            for kind, fit in fitted.chain.steps
+        }
+        severity = {kind: measured * fitted.shares[kind] for kind in kinds}
+        return FaultEstimate({kind: parameters[kind] for kind in kinds}, severity, fitted.explained)
+
+    def _fit(self, region: np.ndarray, kinds: tuple[str, ...]) -> _Fitted | None:
+        """Settings of the kinds on the pixels of a region; other regions may have led to the same pixels."""
+        pixels = self._pixels_of(region, kinds)
+        key = id(pixels), kinds
+        if key not in self._fitted:
+            chain = fit_chain(pixels, kinds, self._mean)
+            self._fitted[key] = _Fitted(chain, *_account(chain, pixels)) if chain else None
+        return self._fitted[key]
+
+    def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...]) -> RegionPixels:
+        """Pixels on which kinds are measured in a region."""
         tiles = None if isinstance(registry.get(kinds[0]), OwnKind) else _tiles(kinds)
         key = _key(region), tiles
         if key not in self._pixels:
-            self._pixels[key] = (
+            pixels = (
                 whole_pixels(self.reference, self.copy, region)
                 if tiles is None
                 else region_pixels(self.reference, self.copy, region, *tiles)
             )
+            self._pixels[key] = next((known for known in self._pixels.values() if known.equal(pixels)), pixels)
         return self._pixels[key]
+
+
+class _Fitted(NamedTuple):
+    """Settings of kinds, the share of each in the error, and the share of the error that they explain."""
+
+    chain: Chain
+    shares: dict[str, float]
+    explained: float
 
 
 def _key(region: np.ndarray) -> bytes:

@@ -30,6 +30,9 @@ VERSION = 3
 FILE = "judge.safetensors"
 N_LAYERS = 3
 TRAIN_AGAIN = "train it again with python -m llise.diagnosis.train"
+AT_ONCE = 500
+"""Regions whose features are computed at once, so that they stay in a processor's cache."""
+
 BACKGROUND_SCALE = 20
 FURTHEST = 6.0
 """Standardised features are cut at so many deviations."""
@@ -137,6 +140,9 @@ class Judge:
         >>> shipped_judge()(sums[None], sums, (127.5, 73.9, 127.5)).shape
         (1, 64)
         """
+        if len(sums) > AT_ONCE:
+            parts = [sums[first : first + AT_ONCE] for first in range(0, len(sums), AT_ONCE)]
+            return np.concatenate([self(part, context, greys, taught) for part in parts])
         values = features(np.concatenate([sums, context[None]]), greys)
         n = values.shape[1]
         own = standardised(values[:-1], self.mean[:n], self.scale[:n])

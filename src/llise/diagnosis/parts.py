@@ -286,10 +286,9 @@ class _Tiles:
         parts = []
         for top, columns in zip(self.tops, chosen):
             if columns.any():
-                along = self.split.sums[top : top + self.side].sum(axis=0, dtype=np.float64).cumsum(axis=0)
-                along = np.concatenate([np.zeros_like(along[:1]), along])
+                along = self.split.sums[top : top + self.side].sum(axis=0, dtype=np.float64)
                 left = self.lefts[columns]
-                parts.append(along[left + self.side] - along[left])
+                parts.append(np.sum([along[left + column] for column in range(self.side)], axis=0))
         return np.concatenate(parts)
 
 

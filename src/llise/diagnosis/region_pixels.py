@@ -48,6 +48,21 @@ class RegionPixels(_Arrays):
     np.True_
     """
 
+    def equal(self, other: RegionPixels) -> bool:
+        """Return whether these are the same pixels.
+
+        Parameters
+        ----------
+        other : RegionPixels
+            Pixels of another region.
+
+        Returns
+        -------
+        bool
+            Whether all three arrays are equal.
+        """
+        return all(np.array_equal(one, two) for one, two in zip(self, other))
+
     @cached_property
     def coefficients(self) -> CoefficientPairs:
         """Cosine coefficients of their blocks."""
