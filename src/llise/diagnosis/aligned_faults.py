@@ -18,6 +18,10 @@ INTERPOLATION, WELL_EXPLAINED = 0.1, 0.9
 """Kinds that another way of interpolating looks like, their greatest error against that of the misalignment, and the
 share of the error that they explain if they are faults of their own."""
 
+STEEP, LEAST_STEEP, NEARLY_ALL = 24, 200, 0.85
+"""Step of grey levels of a steep edge, fewest pixels at such edges that tell, and the share of them that is equal where
+a copy lies as it should: shifts by 0.03 pixels left 0.67 of them at most on photographs, those by 0.05 pixels 0.21."""
+
 JudgePart = Callable[[np.ndarray, np.ndarray], Diagnosis]
 """Judges a part of a copy against the same part of the moved reference."""
 
@@ -71,7 +75,7 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
     >>> found.faults[0].estimate["misalignment"]["shift_x"].value
     3.0
     """
-    alignment = None if np.array_equal(reference, copy) else measure_alignment(reference, copy)
+    alignment = None if _lies_well(reference, copy) else measure_alignment(reference, copy)
     aligned = align_reference(reference, copy, alignment) if alignment else None
     if alignment is None or aligned is None:
         return None
@@ -87,6 +91,19 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
         most = INTERPOLATION * moved.severity[MISALIGNMENT]
         faults = [fault for fault in faults if not _is_left_by_interpolation(fault, most)]
     return AlignedFaults([moved, *faults], aligned.picture)
+
+
+def _lies_well(reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Whether nearly all pixels at steep edges, across and down, are as they were: a small shift changes most."""
+    equal = reference == copy
+    if equal.all():
+        return True
+    for axis in (0, 1):
+        steep = np.abs(np.diff(reference.astype(np.int16), axis=axis)) > STEEP
+        count = np.count_nonzero(steep & (equal[1:] if axis == 0 else equal[:, 1:]))
+        if count < max(LEAST_STEEP, NEARLY_ALL * np.count_nonzero(steep)):
+            return False
+    return True
 
 
 def _is_in_cells(rest: Diagnosis) -> bool:

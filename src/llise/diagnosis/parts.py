@@ -117,8 +117,10 @@ class _Split:
         return self.judge(self.total(mask)[None], self.context)[0]
 
     def parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        whole = self.judge(self.context[None], self.context)[0]
-        labels = self._divide(int(whole.argmax())) if self.area.sum() >= 3 * LEAST_PART else None
+        tiles = _Tiles(self, int(np.clip(round(np.sqrt(self.area.sum()) / 4), 2, 6)))
+        divisible = self.area.sum() >= 3 * LEAST_PART
+        whole = tiles.judge(tiles.filled & tiles.apart & divisible)
+        labels = self._divide(int(whole.argmax()), tiles) if divisible else None
         if labels is not None:
             masks = [(labels == code) & self.area for code in np.unique(labels[self.area])]
             return [(self._with_rim(mask), self.name(mask)) for mask in masks]
@@ -164,11 +166,14 @@ class _Split:
         rows, cols = ndimage.distance_transform_edt(~self.core, return_distances=False, return_indices=True)
         return full[rows, cols] & self.whole
 
-    def _divide(self, main: int) -> np.ndarray | None:
-        """Codes of the parts (rows, cols), or None where the area is of one kind."""
+    def _divide(self, main: int, tiles: _Tiles) -> np.ndarray | None:
+        """Codes of the parts (rows, cols), or None where the area is of one kind; tiles side by side are judged."""
         size = int(self.area.sum())
-        side = int(np.clip(round(np.sqrt(size) / 4), 2, 6))
-        evidence = self._evidence(side, main)
+        sure = tiles.total[..., main] >= np.log(SURE_TILE) * tiles.count
+        unsure = tiles.filled & ~tiles.judged & tiles.touching(self.area & ~(sure & (tiles.count > 0)))
+        if unsure.any():
+            tiles.judge(unsure)
+        evidence = tiles.evidence()
         counts = np.bincount(evidence.argmax(axis=-1)[self.area], minlength=len(self.sets))
         least = max(LEAST_PART, 0.015 * size)
         candidates = [int(code) for code in np.argsort(-counts)[:5] if counts[code] >= least]
@@ -183,22 +188,9 @@ class _Split:
             candidates = sorted(kept)
         if len(candidates) < 2:
             return None
-        fine = evidence + self._evidence(2 if side > 2 else 1)
-        return self._label(fine, candidates, least)
-
-    def _evidence(self, side: int, main: int | None = None) -> np.ndarray:
-        """Mean log probability (rows, cols, n_sets) of the tiles that cover each block.
-
-        With the code of the area's kinds, tiles that overlap are judged only where those side by side are not sure.
-        """
-        tiles = _Tiles(self, side)
-        if main is None:
-            tiles.judge(tiles.filled)
-        else:
-            tiles.judge(tiles.filled & tiles.apart)
-            sure = tiles.total[..., main] >= np.log(SURE_TILE) * tiles.count
-            tiles.judge(tiles.filled & tiles.touching(self.area & ~(sure & (tiles.count > 0))))
-        return tiles.total / np.maximum(tiles.count, 1)[..., None]
+        small = _Tiles(self, 2 if tiles.wanted_side > 2 else 1)
+        small.judge(small.filled)
+        return self._label(evidence + small.evidence(), candidates, least)
 
     def _label(self, evidence: np.ndarray, candidates: list[int], least: float) -> np.ndarray:
         """Best candidate of each block after smoothing; islands smaller than ``least`` go to what surrounds them."""
@@ -243,7 +235,7 @@ class _Tiles:
     """
 
     def __init__(self, split: _Split, side: int) -> None:
-        self.split = split
+        self.split, self.wanted_side = split, side
         rows, cols = split.area.shape
         self.side = side = min(side, rows, cols)
         stride = min(max(1, side // 3, int(np.sqrt(split.area.sum() / MOST_TILES))), side)
@@ -269,27 +261,29 @@ class _Tiles:
         """Tiles in which some of these cells lie."""
         return self._over(cells) > 0.5
 
-    def judge(self, chosen: np.ndarray) -> None:
-        """Judge those of the chosen tiles that were not judged before."""
-        chosen = chosen & ~self.judged
-        if not chosen.any():
-            return
+    def evidence(self) -> np.ndarray:
+        """Mean log probability (rows, cols, n_sets) of the judged tiles that cover each cell."""
+        return self.total / np.maximum(self.count, 1)[..., None]
+
+    def judge(self, chosen: np.ndarray) -> np.ndarray:
+        """Judge tiles, and the whole area in the same go; return the probabilities (n_sets,) of the area's kinds."""
         self.judged |= chosen
-        answers = np.log(self.split.judge(self._sums(chosen), self.split.context) + 1e-4)
-        for (i, j), answer in zip(np.argwhere(chosen), answers):
+        answers = self.split.judge(np.concatenate(self._sums(chosen)), self.split.context)
+        for (i, j), answer in zip(np.argwhere(chosen), np.log(answers[1:] + 1e-4)):
             here = slice(self.tops[i], self.tops[i] + self.side), slice(self.lefts[j], self.lefts[j] + self.side)
             self.total[here] += answer
             self.count[here] += 1
+        return answers[0]
 
-    def _sums(self, chosen: np.ndarray) -> np.ndarray:
-        """Sums (n, n_sums) of the chosen tiles, row by row."""
-        parts = []
+    def _sums(self, chosen: np.ndarray) -> list[np.ndarray]:
+        """Sums (n, n_sums) of the area, then those of the chosen tiles, row by row."""
+        parts = [self.split.context[None]]
         for top, columns in zip(self.tops, chosen):
             if columns.any():
                 along = self.split.sums[top : top + self.side].sum(axis=0, dtype=np.float64)
                 left = self.lefts[columns]
                 parts.append(np.sum([along[left + column] for column in range(self.side)], axis=0))
-        return np.concatenate(parts)
+        return parts
 
 
 def _differs(part: np.ndarray, rest: np.ndarray) -> bool:
