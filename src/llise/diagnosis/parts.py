@@ -245,6 +245,11 @@ class _Tiles:
         self.apart = np.logical_and.outer(*apart)
         self.filled = self._over(split.sums[..., 0]) / 64 >= max(1, 0.25 * (side * split.cell) ** 2)
         self.judged = np.zeros_like(self.filled)
+        # Which rows and columns of cells (rows, tops), (cols, lefts) a tile covers.
+        self._covered = [
+            ((starts <= at) & (at < starts + side)).astype(float)
+            for starts, at in ((self.tops, np.arange(rows)[:, None]), (self.lefts, np.arange(cols)[:, None]))
+        ]
         self.total, self.count = np.zeros((rows, cols, len(split.sets))), np.zeros((rows, cols))
 
     def _over(self, values: np.ndarray) -> np.ndarray:
@@ -269,10 +274,11 @@ class _Tiles:
         """Judge tiles, and the whole area in the same go; return the probabilities (n_sets,) of the area's kinds."""
         self.judged |= chosen
         answers = self.split.judge(np.concatenate(self._sums(chosen)), self.split.context)
-        for (i, j), answer in zip(np.argwhere(chosen), np.log(answers[1:] + 1e-4)):
-            here = slice(self.tops[i], self.tops[i] + self.side), slice(self.lefts[j], self.lefts[j] + self.side)
-            self.total[here] += answer
-            self.count[here] += 1
+        said = np.zeros((*chosen.shape, answers.shape[1]))
+        said[chosen] = np.log(answers[1:] + 1e-4)
+        down, across = self._covered
+        self.total += across @ np.tensordot(down, said, 1)
+        self.count += down @ chosen @ across.T
         return answers[0]
 
     def _sums(self, chosen: np.ndarray) -> list[np.ndarray]:

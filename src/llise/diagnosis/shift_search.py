@@ -45,13 +45,13 @@ def search(level: Level) -> list[Transform]:
     (-5.0, 3.0)
     """
     correlations = _Correlations(level)
-    here, best, peak = correlations.of(Transform())
+    ((here, best, peak),) = correlations.of([Transform()])
     if here >= ALIKE and peak <= here + 0.002:
         return [Transform()]
     if peak < ALIKE:
         turned = product(*(np.linspace(-most, most, 5) for most in (FURTHEST_ROTATION, FURTHEST_SCALE)))
-        for rotation, scale in turned:
-            _, trial, height = correlations.of(Transform(0.0, 0.0, float(rotation), float(scale)))
+        trials = [Transform(0.0, 0.0, float(rotation), float(scale)) for rotation, scale in turned]
+        for _, trial, height in correlations.of(trials):
             if height > peak:
                 best, peak = trial, height
     return [Transform(), best] if best != Transform() else [Transform()]
@@ -73,28 +73,31 @@ class _Correlations:
         sums, squares = (self._windows(scipy.fft.rfft2(values) * self.mask_spectrum) for values in (copy, copy**2))
         self.spread = np.sqrt(np.maximum(squares - sums**2 / count, 1e-3 * count))
 
-    def of(self, at: Transform) -> tuple[float, Transform, float]:
-        """Likeness without a further shift, the best further shift, and the likeness there."""
+    def of(self, transforms: list[Transform]) -> list[tuple[float, Transform, float]]:
+        """Of each transform: likeness without a further shift, the best further shift, and the likeness there."""
         height, width = self.mask.shape
-        template = self.reference
-        if at != Transform():
-            rows, cols = np.arange(height, dtype=np.float64)[:, None], np.arange(width, dtype=np.float64)
-            template = self.turned(*self.level.sources(at, rows, cols))
+        rows, cols = np.arange(height, dtype=np.float64)[:, None], np.arange(width, dtype=np.float64)
+        places = [np.broadcast_arrays(*self.level.sources(at, rows, cols)) for at in transforms]
+        templates = self.turned(np.stack([y for y, _ in places]), np.stack([x for _, x in places]))
         count = self.mask.sum()
-        template = (template - (template * self.mask).sum() / count) * self.mask
-        norm = np.sqrt(max(float((template**2).sum()), 1e-3 * count))
-        alike = np.abs(self._windows(self.spectrum * np.conj(scipy.fft.rfft2(template)))) / (norm * self.spread)
-        down, across = np.unravel_index(int(alike.argmax()), alike.shape)
-        factor = self.level.factor
-        shift_y, shift_x = (float(factor * (place - self.reach)) for place in (down, across))
-        best = Transform(shift_x, shift_y, at.rotation, at.scale)
-        return float(alike[self.reach, self.reach]), best, float(alike[down, across])
+        means = (templates * self.mask).sum(axis=(1, 2)) / count
+        templates = (templates - means[:, None, None]) * self.mask
+        norms = np.sqrt(np.maximum((templates**2).sum(axis=(1, 2)), 1e-3 * count))
+        alike = np.abs(self._windows(self.spectrum * np.conj(scipy.fft.rfft2(templates))))
+        alike /= norms[:, None, None] * self.spread
+        found = []
+        for at, values in zip(transforms, alike):
+            down, across = np.unravel_index(int(values.argmax()), values.shape)
+            shift_y, shift_x = (float(self.level.factor * (place - self.reach)) for place in (down, across))
+            best = Transform(shift_x, shift_y, at.rotation, at.scale)
+            found.append((float(values[self.reach, self.reach]), best, float(values[down, across])))
+        return found
 
     def _windows(self, spectrum: np.ndarray) -> np.ndarray:
         """Sums for all shifts within reach."""
         sums = scipy.fft.irfft2(spectrum, s=self.mask.shape)
         span = np.arange(-self.reach, self.reach + 1)
-        return sums[np.ix_(span, span)]
+        return sums.take(span, axis=-2, mode="wrap").take(span, axis=-1, mode="wrap")
 
 
 def _relief(picture: np.ndarray) -> np.ndarray:
