@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 
 from llise.diagnosis import block_sums
+from llise.diagnosis.band_features import band_features
 from llise.diagnosis.block_sums import (
     COMB_COEFFICIENTS,
     COMB_STEPS,
@@ -319,36 +320,13 @@ class _Features:
             out[f"texture {i} equal"] = group[:, 9] / safe
 
     def coefficients(self) -> None:
-        out, per = self.out, self.n / 64
-        own, both, copy = np.moveaxis(self._by_band("band", 3), -1, 0)
-        n = per[:, None, None]
-        gains = np.log(np.clip((both + n) / (own + n), 0.02, 4))
-        powers = np.log((copy + n) / (own + n))
-        free = np.log(np.maximum(copy - both**2 / (own + 0.1), 0) / n + 0.5)
-        own, both, copy = (part.sum(axis=2) for part in (own, both, copy))
-        free_of_band = np.log(np.maximum(copy - both**2 / (own + 0.1), 0) / per[:, None] + 0.5)
-        own, both, copy, count, zeros = np.moveaxis(self._by_band("amplitude", N_AMPLITUDES), -1, 0)
-        sized_gains = np.clip((both + 0.5 * n) / (own + 0.5 * n), -1, 3)
-        known = count + 0.1
-        sized_powers = np.where(count > 0, np.log((copy / known + 0.1) / (own / known + 0.1)), 0)
-        zeros = zeros / (count + 1)
-        on, off = (self.group(name) / per[:, None] for name in ("zeros", "zeros off grid"))
-        for band in range(N_BANDS):
-            for direction in range(3):
-                key = f"band {band} {direction}"
-                out[f"gain {key}"], out[f"power {key}"] = gains[:, band, direction], powers[:, band, direction]
-                out[f"free {key}"] = free[:, band, direction]
-            out[f"free band {band}"] = free_of_band[:, band]
-            for size in range(N_AMPLITUDES):
-                key = f"amplitude {band} {size}"
-                out[f"gain {key}"], out[f"power {key}"] = sized_gains[:, band, size], sized_powers[:, band, size]
-                out[f"zeros {key}"] = zeros[:, band, size]
-            out[f"zeros {band}"], out[f"zeros off grid {band}"] = on[:, band] / 20, (on - off)[:, band] / 20
+        zeros = self.group("zeros"), self.group("zeros off grid")
+        self.out |= band_features(self._of_bands("band", 3), self._of_bands("amplitude", N_AMPLITUDES), zeros, self.n)
 
-    def _by_band(self, name: str, parts: int) -> np.ndarray:
-        """Sums (n, bands, parts, k) of the groups of all bands, which stand side by side."""
+    def _of_bands(self, name: str, parts: int) -> np.ndarray:
+        """Sums of the groups of all bands, which stand side by side."""
         first, last = _places()[f"{name} 0 0"], _places()[f"{name} {N_BANDS - 1} {parts - 1}"]
-        return self.sums[:, first.start : last.stop].reshape(len(self.sums), N_BANDS, parts, -1)
+        return self.sums[:, first.start : last.stop]
 
     def combs(self) -> None:
         """How well coefficients sit on multiples of a step: 1 after JPEG coding, about 0 otherwise."""
