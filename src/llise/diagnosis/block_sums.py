@@ -25,6 +25,7 @@ from llise.diagnosis.reference_blocks import (
     DIRECTED_BANDS,
     N_AMPLITUDES,
     N_BANDS,
+    PRODUCTS,
     REFERENCE_FUNCTIONS,
     TEXTURE_BOUNDS,
     BlockValues,
@@ -50,9 +51,8 @@ ERROR_BOUNDS = (0, 1, 2, 4, 8, 16, 32, 64)
 COMB_STEPS = np.geomspace(5, 110, 20)
 COMB_COEFFICIENTS = (1, 8, 9, 2, 16)  # (0,1), (1,0), (1,1), (0,2), (2,0)
 
-_UPPER = np.triu_indices(len(FUNCTIONS))
-_OF_REFERENCE = _UPPER[1] < len(REFERENCE_FUNCTIONS)
-_UPPER_OF_REFERENCE = np.triu_indices(len(REFERENCE_FUNCTIONS))
+_OF_ERROR = np.flatnonzero(PRODUCTS[1] == len(REFERENCE_FUNCTIONS))
+_OF_REFERENCE = np.flatnonzero(PRODUCTS[1] < len(REFERENCE_FUNCTIONS))
 _ONES = np.ones(BLOCK * BLOCK, np.float32)
 _MEAN_PAIRS = np.array(list(combinations_with_replacement(range(len(MEAN_FUNCTIONS)), 2))).T
 
@@ -240,16 +240,14 @@ class _Chunk:
         error = clean - own.pixels
         self.clean_blocks, self.clean_error = clean, error
         usable_error = error * usable
-        products = np.empty((len(error), _UPPER[0].size), np.float32)
-        products[:, _OF_REFERENCE] = own.products
-        products[:, ~_OF_REFERENCE] = np.concatenate(
-            [np.matmul(own.functions, usable_error[..., None])[..., 0], _sum(usable_error, usable_error)[:, None]], 1
-        )
+        products = own.products.copy()
+        products[:, _OF_ERROR[:-1]] = np.matmul(own.functions, usable_error[..., None])[..., 0]
+        products[:, _OF_ERROR[-1]] = _sum(usable_error, usable_error)
         whole = usable.min(axis=1)
         clipped = np.flatnonzero(~whole)
         part = own.functions[clipped] * usable[clipped, None]
-        of_part = np.matmul(part, part.swapaxes(1, 2))[:, _UPPER_OF_REFERENCE[0], _UPPER_OF_REFERENCE[1]]
-        products[np.ix_(clipped, np.flatnonzero(_OF_REFERENCE))] = of_part
+        of_part = np.matmul(part, part.swapaxes(1, 2))[:, PRODUCTS[0][_OF_REFERENCE], PRODUCTS[1][_OF_REFERENCE]]
+        products[np.ix_(clipped, _OF_REFERENCE)] = of_part
         yield "product", products
         mean = _sum(own.functions[:, 1]) / BLOCK**2
         powers = np.stack([np.ones_like(mean), mean, mean**2, mean**3, _sum(error) / BLOCK**2], 1) * whole[:, None]

@@ -41,14 +41,15 @@ def noise_by_level(values: BlockValues, error: np.ndarray) -> np.ndarray:
     """
     grey = values.functions[:, 1]
     square = error * error
-    inside = error - error.mean(axis=1, keepdims=True)
+    ones = np.ones(error.shape[1], np.float32)
+    inside = error - (error @ ones)[:, None] / ones.size
     power = np.einsum("bi,bi->b", inside, inside) / inside.shape[1]
     smooth = (values.texture < SMOOTH_CLASSES).astype(np.float32)
-    x = np.log(values.pixels.mean(axis=1) + 8)
+    x = np.log(values.pixels @ ones / ones.size + 8)
     y = np.log(power + np.float32(0.1))
     by_grey = square * grey
     columns = [
-        by_grey.sum(axis=1), np.einsum("bi,bi->b", by_grey, grey),
+        by_grey @ ones, np.einsum("bi,bi->b", by_grey, grey),
         smooth, smooth * x, smooth * x * x, smooth * y, smooth * x * y, smooth * y * y,
     ]  # fmt: skip
     return np.stack(columns, axis=1).astype(np.float32)

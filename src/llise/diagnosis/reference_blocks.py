@@ -63,7 +63,8 @@ DIRECTED_BANDS = np.stack(
 ).astype(np.float32)
 """Which coefficient (64, 3 * n_bands) lies in which band and direction."""
 
-_UPPER = np.triu_indices(len(REFERENCE_FUNCTIONS))
+PRODUCTS = np.triu_indices(len(REFERENCE_FUNCTIONS) + 1)
+"""Rows and columns of the products of functions, the last of which is the error of a copy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class BlockValues:
     functions : ndarray of float32, shape (..., n_functions, 64)
         The functions of :data:`REFERENCE_FUNCTIONS`.
     products : ndarray of float32, shape (..., n_products)
-        Their inner products over the block, upper triangle row by row.
+        Their inner products over the block, upper triangle row by row, with zeros for those with the error of a copy.
     texture : ndarray of int8, shape (...)
         Class of the deviation in the block, see :data:`TEXTURE_BOUNDS`.
     coefficients : ndarray of float32, shape (..., 64)
@@ -217,7 +218,7 @@ class ReferenceBlocks:
         waves = code_wavelet(reference, WAVELET_STEPS)
         for i, changed in enumerate((*blurred, *coded, *waves), 4):
             functions[:, i] = block_pixels(changed[inner]) - pixels
-        products = np.matmul(functions, functions.swapaxes(1, 2))[:, _UPPER[0], _UPPER[1]]
+        products = np.pad(np.matmul(functions, functions.swapaxes(1, 2)), [(0, 0), (0, 1), (0, 1)])
         coefficients = _times(pixels, DCT)
         size = np.digitize(np.abs(coefficients), AMPLITUDE_BOUNDS)
         amplitudes = np.where(_BAND < 0, N_BANDS * N_AMPLITUDES, _BAND * N_AMPLITUDES + size).astype(np.int8)
@@ -230,7 +231,7 @@ class ReferenceBlocks:
         return BlockValues(
             pixels=pixels,
             functions=functions,
-            products=products,
+            products=products[:, PRODUCTS[0], PRODUCTS[1]],
             texture=np.digitize(pixels.std(axis=1), TEXTURE_BOUNDS).astype(np.int8),
             coefficients=coefficients,
             amplitudes=amplitudes,
