@@ -154,7 +154,7 @@ def _smear(plain: Registration, found: Registration, at: Transform, method: str)
     fitted, rest = non_negative_solution(triangle[:, :-1], triangle[:, -1])
     shares = fitted[: len(parts)] / max(float(fitted[: len(parts)].sum()), 1e-9)
     mean = float(shares @ parts)
-    spread = float(np.sqrt(max(shares @ (parts - mean) ** 2, 0.0))) / max(abs(mean), 1e-9)
+    spread = float(np.sqrt(max(float(shares @ (parts - mean) ** 2), 0.0))) / max(abs(mean), 1e-9)
     trail_error = float(rest**2) / max(float(weights.sum()), 1.0)
     return 1 - (trail_error + ROUNDING) / (error + ROUNDING), spread
 
