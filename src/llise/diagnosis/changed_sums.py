@@ -49,9 +49,9 @@ def changed_sums(reference: np.ndarray, copy: np.ndarray, inner: tuple[slice, sl
     """
     size = np.abs(copy - reference)
     changed = size > CHANGED
-    inside, border = changed.copy(), np.zeros(changed.shape, np.float32)
-    at_border = np.zeros_like(changed)
-    flat, own, new, both = (np.zeros(changed.shape, np.float32) for _ in range(4))
+    inside, at_border = changed.copy(), np.zeros_like(changed)
+    border, flat = (np.zeros(changed.shape, np.uint8) for _ in range(2))
+    own, new, both = (np.zeros(changed.shape, np.float32) for _ in range(3))
     for first, second in (_RIGHT, _BELOW):
         one, other = changed[first], changed[second]
         inside[first] &= other
@@ -76,7 +76,8 @@ _BELOW = (slice(None, -1), slice(None)), (slice(1, None), slice(None))
 
 
 def _sum(values: np.ndarray) -> np.ndarray:
-    return block_pixels(values).sum(axis=1, dtype=np.float32)
+    pixels = block_pixels(values).astype(np.float32, copy=False)
+    return pixels @ np.ones(pixels.shape[1], np.float32)
 
 
 def changed_features(group: Callable[[str], np.ndarray], pixels: np.ndarray) -> dict[str, np.ndarray]:
