@@ -17,6 +17,7 @@ from llise.diagnosis.estimates import estimate_fault, region_error
 from llise.diagnosis.pictures import load
 from llise.diagnosis.sets import SETS, UNKNOWN
 from llise.kinds.blur_kernels import disc_kernel, motion_kernel
+from llise.kinds.fitting import fit_line, residual_power
 from llise.kinds.registry import names
 from llise.labels import COLOR_KINDS
 
@@ -217,6 +218,19 @@ def test_a_large_picture_costs_no_more_than_a_sample_of_it():
     copy = blur(reference, 2.0)
     found = estimate_fault(reference, copy, whole(reference), ("blur",))
     assert found.parameters["blur"]["sigma"].value == pytest.approx(2.0, abs=0.05)
+
+
+@pytest.mark.parametrize("noise", [0, 3, 40])
+def test_counted_pairs_of_grey_levels_tell_the_same_as_pixels(noise):
+    """Whole grey levels are counted; a fraction that changes nothing else has each pixel looked at by itself."""
+    rng = np.random.default_rng(noise)
+    before = rng.integers(0, 256, (160, 160)).astype(np.float64)
+    after = np.clip(np.rint(1.3 * before - 30 + rng.normal(0, noise, before.shape)), 0, 255)
+    mask, other = before >= 0, before + 1e-9
+    line, by_pixel = (fit_line(image, after, mask, slope=True) for image in (before, other))
+    assert line == pytest.approx(by_pixel, rel=1e-6)
+    power, by_pixel = (residual_power(after - image, image, mask) for image in (before, other))
+    assert power == pytest.approx(by_pixel, rel=1e-6)
 
 
 def test_an_empty_region_is_refused():
