@@ -146,9 +146,11 @@ def test_a_reference_whose_name_is_no_unicode_has_a_report(folder, tmp_path):
 # ------------------------------------------------------------------------------------------ signals
 
 # The program, which gets a signal from itself when it imports a module: at any time of its start and work.
+# Compiled modules and some callbacks of Python turn the interrupt into another error, whose name follows the module's.
 INTERRUPTED = """
-import os, sys
+import builtins, os, sys
 module, number, *sys.argv[1:] = sys.argv[1:]
+module, _, error = module.partition(":")
 
 class Finder:
     def find_spec(name, path=None, target=None):
@@ -157,9 +159,9 @@ class Finder:
             try:
                 os.kill(os.getpid(), int(number))
                 sys.stdout.flush()
-            except KeyboardInterrupt:
-                if name == "joblib":  # as compiled modules do while they are imported
-                    raise ImportError("initialization failed")
+            except KeyboardInterrupt as interrupt:
+                if error:
+                    raise getattr(builtins, error)("failed") from interrupt
                 raise
 
 sys.meta_path.insert(0, Finder)
@@ -175,7 +177,8 @@ def interrupted(folder, module, number, *arguments):
 
 
 @pytest.mark.parametrize("module", [
-    "llise.cli", "llise.cli.signals", "click", "joblib", "numpy", "tqdm", "llise.output.page", "threading",
+    "llise.cli", "llise.cli.signals", "click", "click:RuntimeError", "joblib:ImportError", "numpy", "tqdm",
+    "llise.output.page", "threading",
 ])  # fmt: skip
 def test_an_interrupt_at_any_import_is_one_line_and_status_130(folder, tmp_path, module):
     done = interrupted(folder, module, signal.SIGINT, "diagnose", "ref.png", "copies", "--quiet", "--html",

@@ -15,6 +15,11 @@ def main() -> None:
         signals.ignore()
     except KeyboardInterrupt:
         status = _interrupted()
+    except Exception:
+        # Python turns an interrupt in a callback, such as __set_name__ of a class that is made, into another error.
+        if not getattr(sys.modules.get("llise.cli.signals"), "received", lambda: False)():
+            raise
+        status = _interrupted()
     _leave(status)
 
 
