@@ -5,6 +5,7 @@ import io
 import json
 import re
 from importlib.resources import files
+from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -16,10 +17,12 @@ from skimage import data, transform
 
 import llise
 from llise.cli.main import commands
+from llise.diagnosis.aligned_faults import judge_aligned
 from llise.diagnosis.alignment import align_reference, find_place, measure_alignment
 from llise.diagnosis.matched_blur import match_blur
 from llise.diagnosis.reduced_pictures import levels
 from llise.diagnosis.registration import Registration
+from llise.diagnosis.result import Fault
 from llise.gate.rules import RuleError, make_rules
 from llise.kinds.registry import get
 from llise.kinds.search import draw_copy
@@ -238,6 +241,10 @@ def waves(picture):
     return ndimage.map_coordinates(picture.astype(float), places, order=1, mode="nearest")
 
 
+def noisy(picture, sigma):
+    return picture + np.random.default_rng(0).normal(0, sigma, picture.shape)
+
+
 def cells(picture, side):
     places = [(np.arange(n) // side * side).astype(int) for n in picture.shape]
     return picture[np.ix_(*places)]
@@ -249,6 +256,8 @@ LEFT_ALONE = {
     "short fading trail": lambda p: fading_trail(p, 1.5, 0.4),
     "fading trail": lambda p: fading_trail(p, 4, -0.7),
     "long fading trail": lambda p: fading_trail(p, 9, 0.1),
+    "short fading trail under noise": lambda p: noisy(fading_trail(p, 1.5, 0.4), 8),
+    "fading trail under noise": lambda p: noisy(fading_trail(p, 4, -0.7), 14),
     "swirl": lambda p: transform.swirl(p, strength=0.3, radius=150, preserve_range=True),
     "waves": waves,
     "cells of two pixels": lambda p: cells(p, 2),
@@ -266,6 +275,24 @@ LEFT_ALONE = {
 @pytest.mark.parametrize("name", LEFT_ALONE)
 def test_what_only_looks_like_a_shift_is_left_alone(name):
     assert measure_alignment(REFERENCE, rounded(LEFT_ALONE[name](REFERENCE))) is None
+
+
+@pytest.mark.parametrize("explained, unknown, is_aligned", [(0.95, 0.0, False), (0.3, 0.0, True), (0.3, 0.8, False)])
+def test_a_doubtful_misalignment_must_explain_more_than_named_kinds_do(monkeypatch, explained, unknown, is_aligned):
+    """The copy is judged as it lies too: named kinds that explain it are preferred, and so is an unknown fault."""
+    monkeypatch.setattr("llise.diagnosis.aligned_faults.SURE", 1.0)
+    region = np.ones((1, 1), bool)
+
+    def fault(kind, area, share):
+        return Fault((kind,), 0.9, region, (0, 0, 8, 8), area, {kind: 1.0}, {}, share)
+
+    def answer(reference, copy):
+        whole = reference.shape == REFERENCE.shape
+        faults = [fault("blur", 1.0, explained)] if whole else [fault("unknown", unknown, 0.0)] if unknown else []
+        return SimpleNamespace(faults=faults, is_copy=True)
+
+    moved = rounded(warp(REFERENCE, Transform(1.6, -0.7)))
+    assert (judge_aligned(REFERENCE, moved, answer) is not None) == is_aligned
 
 
 def test_confidence_falls_with_what_speaks_against_a_misalignment():

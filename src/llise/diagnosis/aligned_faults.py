@@ -11,7 +11,7 @@ from llise.diagnosis.alignment import AlignedReference, Alignment, align_referen
 from llise.diagnosis.block_sums import box_of
 from llise.diagnosis.result import Diagnosis, Fault
 from llise.differences import BLOCK
-from llise.labels import MISALIGNMENT
+from llise.labels import MISALIGNMENT, UNKNOWN
 
 LEFT_BY_INTERPOLATION = {"blur", "sharpening"}
 INTERPOLATION, WELL_EXPLAINED = 0.1, 0.9
@@ -21,6 +21,10 @@ share of the error that they explain if they are faults of their own."""
 STEEP, LEAST_STEEP, NEARLY_ALL = 24, 200, 0.85
 """Step of grey levels of a steep edge, fewest pixels at such edges that tell, and the share of them that is equal where
 a copy lies as it should: shifts by 0.03 pixels left 0.67 of them at most on photographs, those by 0.05 pixels 0.21."""
+
+SURE, SURELY_EXPLAINED = 0.9, 0.85
+"""Confidence of a misalignment from which it needs no second account, and the share of the error that named kinds must
+explain, over the picture, to be preferred to a less sure one: a blur to one side moves a picture too."""
 
 JudgePart = Callable[[np.ndarray, np.ndarray], Diagnosis]
 """Judges a part of a copy against the same part of the moved reference."""
@@ -83,7 +87,8 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
     faults: list[Fault] = []
     if part.min() < part.max():
         rest = judge(np.ascontiguousarray(part), np.ascontiguousarray(copy[aligned.box]))
-        if not rest.is_copy or _is_in_cells(rest):
+        doubtful = alignment.confidence < SURE
+        if not rest.is_copy or _is_in_cells(rest) or (doubtful and _is_simpler(judge(reference, copy), rest)):
             return None
         faults = [_on_grid_of_copy(fault, aligned, copy.shape) for fault in rest.faults]
     moved = _misalignment(reference, copy, alignment, aligned)
@@ -91,6 +96,13 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
         most = INTERPOLATION * moved.severity[MISALIGNMENT]
         faults = [fault for fault in faults if not _is_left_by_interpolation(fault, most)]
     return AlignedFaults([moved, *faults], aligned.picture)
+
+
+def _is_simpler(as_it_lies: Diagnosis, aligned: Diagnosis) -> bool:
+    """Whether a copy needs no misalignment: named kinds explain it as it lies, or it stays unknown after aligning."""
+    explained = sum(fault.area * fault.explained for fault in as_it_lies.faults if UNKNOWN not in fault.kinds)
+    unknown = sum(fault.area for fault in aligned.faults if UNKNOWN in fault.kinds)
+    return explained > SURELY_EXPLAINED or unknown > 0.5
 
 
 def _lies_well(reference: np.ndarray, copy: np.ndarray) -> bool:
