@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 from scipy import ndimage
 
-from llise import distortions
+from llise import diagnose, distortions
 from llise.diagnosis.estimates import estimate_fault
 from llise.diagnosis.pictures import load
 from llise.diagnosis.result import Fault, Interval
@@ -304,3 +304,16 @@ def test_words_of_the_settings(kind, settings, sentence, column):
     one = fault(kind, **settings)
     assert fault_phrase(one, 4096) == f"{sentence} over the whole picture"
     assert setting_words(kind, one.estimate[kind]) == column
+
+
+@pytest.mark.parametrize("side", [2.2, 2.6, 4.37])
+def test_cells_that_repeat_a_pixel_before_their_first_one_are_a_mosaic(side):
+    """As programs do that round places down on the way to the small picture and back."""
+    picture = PICTURES["astronaut"]
+    count = round(256 / side)
+    small = np.floor(np.arange(count) * (256 / count)).astype(int)
+    places = small[np.floor(np.arange(256) * (count / 256)).astype(int)]
+    copy = picture[np.ix_(places, places)]
+    fit = registry.get("pixelation").estimate(picture, copy, np.ones(picture.shape, bool))
+    assert mse(fit.apply(picture), copy) < 0.03 * mse(picture, copy)
+    assert diagnose(picture, [copy])[0].verdict == ("pixelation",)

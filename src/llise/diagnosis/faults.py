@@ -25,8 +25,8 @@ MAY_BE_TAUGHT = 0.05
 TINY, DOUBTFUL = 0.01, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
 
-LEAST_CONTENT = 8
-"""Fewest blocks of doubtful content that is a fault of its own."""
+LEAST_CONTENT, LEAST_CONFIDENCE = 8, 0.05
+"""Fewest blocks of doubtful content that is a fault of its own, and its least confidence."""
 
 MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
 """Shares of changed blocks that make a gap of one part, beside others that are none."""
@@ -246,7 +246,7 @@ def _without_strays(parts: list[Part]) -> list[Part]:
         if size >= tiny:
             return bool(size < SMALL_ISLAND)
         less = any(set(part.kinds) < set(other.kinds) for other in parts if other.mask.sum() >= tiny)
-        content = part.is_content and size >= LEAST_CONTENT
+        content = part.is_content and size >= LEAST_CONTENT and part.confidence >= LEAST_CONFIDENCE
         return bool(size < SMALL_ISLAND or less or (part.confidence < DOUBTFUL and not content))
 
     large = [part for part in parts if not is_stray(part)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit
 
+from llise.diagnosis.chains import RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import Part
 from llise.diagnosis.judge import Judge, greys
@@ -24,6 +25,10 @@ UNUSUAL = 0.2
 
 LARGEST_CONTENT = 0.3
 """Share of the picture below which strange content is still content."""
+
+MADE_AGAIN = 0.97
+"""Share of the error from which kinds without noise account for a part, however strange it looks to the judge; they are
+said with little confidence then. Content always explains everything."""
 
 LIKELY_CONTENT = 0.02
 """Probability of content from which strange content is still content."""
@@ -130,7 +135,8 @@ class PartNaming:
         nearest = SETS[named(part.probabilities)]
         blocks = int(part.mask.sum())
         error = estimates.error(part.mask)
-        score = novelty.score(clues_of(part.probabilities, estimates.of(part.mask, nearest), error))
+        estimate = estimates.of(part.mask, nearest)
+        score = novelty.score(clues_of(part.probabilities, estimate, error))
         p_value, strange = novelty.p_value(score, blocks, error), float(expit(score))
         is_unknown = np.arange(len(self._sets)) == UNKNOWN_CODE
         known = part.probabilities * ~is_unknown
@@ -138,7 +144,8 @@ class PartNaming:
         # What is not in the reference may look like anything, so that nothing is too strange for it in a small place.
         likely = float(part.probabilities[SETS.index(nearest)]) >= LIKELY_CONTENT
         added = CONTENT in nearest and likely and part.mask.mean() < LARGEST_CONTENT
-        if p_value < self.false_alarms and not added:
+        accounted = estimate.explained >= MADE_AGAIN and not set(nearest) & {CONTENT, *RANDOM}
+        if p_value < self.false_alarms and not added and not accounted:
             strange = max(strange, LEAST_STRANGE)
             probabilities = (1 - strange) * known + strange * is_unknown
             return replace(part, probabilities=probabilities, p_value=p_value, nearest_kinds=nearest)

@@ -187,21 +187,36 @@ def nearest_mosaic(
         rest = (mosaic - target)[inside]
         return float(rest @ rest)
 
-    centres = np.ix_(*(_centres(length, *grid) for length, grid in zip(before.shape, grids)))
     shares = [0.0, 0.25, 0.5, 0.75, 0.99]
     samples = [partial(cell_samples, at=(y, x)) for y in shares for x in shares]
     makers: list[Callable[..., np.ndarray]] = [cell_means, _triangles, cell_medians, *samples]
     errors = [error(make(before[window], *part)) for make in makers]
-    if error(before[centres][window]) <= min(errors):
-        return lambda image: image[centres].astype(np.float32)
+    sampled = [np.ix_(*pixels) for pixels in zip(*map(_sampled, before.shape, grids))]
+    errors_sampled = [error(before[pixels][window]) for pixels in sampled]
+    if min(errors_sampled) <= min(errors):
+        pixels = sampled[int(np.argmin(errors_sampled))]
+        return lambda image: image[pixels].astype(np.float32)
     best = makers[int(np.argmin(errors))]
     return lambda image: best(image, rows, cols).astype(np.float32)
 
 
-def _centres(length: int, side: float, start: float) -> np.ndarray:
-    """For each pixel along one axis, the pixel at the centre of its cell."""
-    cells = np.floor((np.arange(length) + 0.5) / side + start)
-    return np.clip(np.floor((cells + 0.5 - start) * side), 0, length - 1).astype(int)
+def _sampled(length: int, grid: tuple[float, float]) -> list[np.ndarray]:
+    """For each pixel along one axis, the pixel that its cell repeats, by several conventions.
+
+    It lies at the centre of the cell or at its beginning, where some programs round down to a pixel outside the cell.
+    Most programs make a whole number of cells, which begin at the first pixel.
+    """
+    side, start = grid
+    whole = length / max(round(length / side), 1)
+    pixels = np.arange(length)
+    centred = [(grid, 0.5, 0.0), ((whole, 0.0), 0.5, 0.0)]
+    begun = [((whole, -0.5 / whole), 0.0, -0.5), *((grid, 0.0, shift) for shift in (-0.7, -0.5, -0.3))]
+    found = []
+    for (side, start), share, shift in (*centred, *begun):
+        cells = np.floor((pixels + 0.5) / side + start + 1e-9)
+        places = np.floor((cells + share - start) * side + shift + 1e-6)
+        found.append(np.clip(places, 0, length - 1).astype(int))
+    return found
 
 
 def _middle(cells: np.ndarray, inside: np.ndarray) -> slice:
