@@ -339,6 +339,23 @@ def test_wrong_usage_and_unwritable_output_are_status_2_as_a_process(folder):
         assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
 
 
+def test_transparent_pixels_are_laid_on_the_background(tmp_path, monkeypatch, capsys):
+    opaque = np.dstack([picture(32, 32, seed=3)] * 3 + [np.full((32, 32), 255, np.uint8)])
+    clear, white = opaque.copy(), opaque.copy()
+    clear[:16, :16, 3], white[:16, :16] = 0, 255
+    save(tmp_path / "clear.png", clear)
+    save(tmp_path / "white.png", white)
+    files = ("white.png", "clear.png")
+    status, out, _ = check(tmp_path, monkeypatch, capsys, *files)
+    assert status == 2 and "--background" in out
+    assert check(tmp_path, monkeypatch, capsys, *files, "--background", "white")[0] == 0
+    assert check(tmp_path, monkeypatch, capsys, *files, "--background", "black", "--measures-only")[0] == 1
+    status, _, err = check(tmp_path, monkeypatch, capsys, *files, "--background", "wite")
+    assert status == 2 and '--background is "wite"; expected a colour' in err
+    (tmp_path / ".llise.toml").write_text('[check]\nbackground = "#ffffff"\n')
+    assert check(tmp_path, monkeypatch, capsys, *files)[0] == 0
+
+
 # ------------------------------------------------------------------------------------------------- settings file
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from llise.cli import streams
-from llise.cli.options import FILE, NO_ALIGN, OUTPUT, examples, jobs_option, kinds_option, quiet_option
+from llise.cli.options import BACKGROUND, FILE, NO_ALIGN, OUTPUT, examples, jobs_option, kinds_option, quiet_option
 from llise.cli.places import OutputFolder
 from llise.cli.running import one_line_warnings, progress
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from llise.gate.settings import Settings
     from llise.output.gate_reports import GateReport
 
-RULES = ("max_mse", "min_psnr", "min_ssim", "max_color_difference", "max_area", "allow", "ignore", "mask", "align")
+RULES = ("max_mse", "min_psnr", "min_ssim", "max_color_difference", "max_area", "allow", "ignore", "mask", "align",
+         "background")  # fmt: skip
 """Options that are rules, in which those of settings files are replaced."""
 
 
@@ -128,6 +129,7 @@ def _rule(context: click.Context, parameter: click.Parameter, value: Any) -> Any
 @click.option("--ignore", multiple=True, callback=_rule, metavar="X,Y,W,H", help="Ignore this rectangle of pixels.")
 @click.option("--mask", type=FILE, callback=_rule, help="Ignore the white pixels of this picture.")
 @click.option("--no-align", "align", flag_value=False, type=bool, default=None, callback=_rule, help=NO_ALIGN)
+@click.option("--background", metavar="COLOR", callback=_rule, help=BACKGROUND)
 @click.option("--measures-only", is_flag=True, help="Compare measures with their limits, and name no faults.")
 @click.option("--missing-ok", is_flag=True, help="With --pairs: a reference without copy passes.")
 @click.option("--extra-ok", is_flag=True, help="With --pairs: a copy without reference passes.")

@@ -62,17 +62,16 @@ def _registered(context: click.Context, parameter: click.Parameter, files: tuple
 def _color(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int, int] | None:
     if value is None:
         return None
-    from PIL import ImageColor
+    from llise.picture_files.decoding import color_of
 
     try:
-        return ImageColor.getrgb(value)[:3]
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is no colour; use a name such as white, or #ffffff") from None
+        return color_of(value)
+    except ValueError as error:
+        raise click.BadParameter(f"is {value!r}; {error}") from None
 
 
-background_option = click.option(
-    "--background", metavar="COLOR", callback=_color, help="Lay transparent pixels on this colour, such as white."
-)
+BACKGROUND = "Lay transparent pixels on this colour, such as white."
+background_option = click.option("--background", metavar="COLOR", callback=_color, help=BACKGROUND)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show errors only: no progress, notes or warnings.")
 NO_ALIGN = "Judge copies as they lie, also where they are shifted, turned or scaled."
 no_align_option = click.option("--no-align", is_flag=True, help=NO_ALIGN)

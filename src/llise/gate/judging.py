@@ -121,7 +121,7 @@ def unmatched(pair: Pair, missing_ok: bool, extra_ok: bool) -> Outcome:
 
 
 def _judge(outcome: Outcome, rules: Rules, measures_only: bool) -> tuple[Outcome, Comparison | None]:
-    reference, copy = read_pixels(outcome.reference or ""), read_pixels(outcome.copy or "")
+    reference, copy = (read_pixels(path or "", rules.background) for path in (outcome.reference, outcome.copy))
     outcome = replace(outcome, size=reference.shape[:2])
     try:
         check_same_size(_plane(reference), _plane(copy))

@@ -22,6 +22,7 @@ from llise.gate.outcome import JudgedFault, Measures, Status
 from llise.kinds.limits import limit_of
 from llise.kinds.sources import names as own_names
 from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS, UNKNOWN
+from llise.picture_files.decoding import Background, color_of
 
 if TYPE_CHECKING:
     from llise.diagnosis.result import Fault
@@ -72,6 +73,8 @@ class Rules:
         A picture whose white pixels are not compared.
     align : bool
         Name a shift, a rotation or a change of size as such, and judge what remains after aligning.
+    background : tuple of int or None
+        Red, green and blue on which transparent pixels are laid. None where they are refused.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class Rules:
     ignore: tuple[Box, ...] = ()
     mask: Path | None = None
     align: bool = True
+    background: Background | None = None
 
     def broken_by(self, measures: Measures) -> tuple[str, ...]:
         """List the limits that measures do not keep.
@@ -337,6 +341,13 @@ def _read_align(key: str, value: Any) -> bool:
     return value
 
 
+def _read_background(key: str, value: Any) -> Background:
+    try:
+        return color_of(value)
+    except ValueError as error:
+        raise RuleError(f"{key} is {_short(value)}; {error}") from None
+
+
 def _short(value: Any) -> str:
     """A value as the user would write it, cut if it is long."""
     text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
@@ -353,5 +364,6 @@ READERS: dict[str, Callable[[str, Any], Any]] = {
     "ignore": _read_boxes,
     "mask": _read_mask,
     "align": _read_align,
+    "background": _read_background,
 }
 """For each rule, by its name in settings files and on the command line, the function that checks its value."""

@@ -101,6 +101,33 @@ def check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
         raise PictureError("signed samples have no agreed range; save it as 8-bit or 16-bit grey")
 
 
+def color_of(name: object) -> Background:
+    """Return the colour that a user named.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``white`` or ``#ffffff``.
+
+    Returns
+    -------
+    tuple of int
+        Red, green and blue; ValueError where it is no colour.
+
+    Examples
+    --------
+    >>> from llise.picture_files.decoding import color_of
+    >>> color_of("white")
+    (255, 255, 255)
+    """
+    from PIL import ImageColor
+
+    try:
+        return ImageColor.getrgb(str(name))[:3]
+    except ValueError:
+        raise ValueError("expected a colour, by its name such as white or as #ffffff") from None
+
+
 def pixels_of_file(picture: Image, path: str | os.PathLike[str], background: Background | None) -> np.ndarray:
     """Return the pixels of an opened picture, with the EXIF orientation applied.
 
