@@ -9,6 +9,9 @@ import numpy as np
 from llise.colours import TO_PLANES
 from llise.differences import BLOCK, COLOR_ROUNDING
 
+ROWS = 8 * BLOCK
+"""Rows of pixels that are measured at once, so that large pictures need little memory."""
+
 
 def block_means(values: np.ndarray) -> np.ndarray:
     """Return the mean of each block of 8 x 8 pixels.
@@ -105,23 +108,8 @@ def measure_blocks(reference: np.ndarray, copy: np.ndarray) -> ColourBlocks:
     >>> measure_blocks(image, image).changed.tolist()
     [[False]]
     """
-    error = copy.astype(np.float32) - reference
-    chroma = error @ TO_PLANES[1:].T
-    end = (copy == 0) | (copy == 255)
-    newly = (end & (copy != reference)).any(axis=-1)
-    beyond = (np.abs(error) > COLOR_ROUNDING).any(axis=-1)
-    stack = np.concatenate(
-        [
-            error * error,
-            chroma,
-            chroma * chroma,
-            np.stack([newly, beyond, reference.max(axis=-1), reference.min(axis=-1)], axis=-1).astype(np.float32),
-            reference.astype(np.float32),
-            error,
-        ],
-        axis=-1,
-    )
-    means = block_means(stack)
+    strips = range(0, len(reference), ROWS)
+    means = np.concatenate([_strip_means(reference[top : top + ROWS], copy[top : top + ROWS]) for top in strips])
     squares, shift, chroma_squares, rest = means[..., :3], means[..., 3:5], means[..., 5:7], means[..., 7:11]
     colours = means[..., 11:14]
     within = np.maximum(chroma_squares - shift * shift, 0).mean(axis=-1)
@@ -137,3 +125,24 @@ def measure_blocks(reference: np.ndarray, copy: np.ndarray) -> ColourBlocks:
         clipped=rest[..., 0],
         doubt=np.sqrt(within / BLOCK**2),
     )
+
+
+def _strip_means(reference: np.ndarray, copy: np.ndarray) -> np.ndarray:
+    """Means by block of everything that is measured, of some rows of the pictures."""
+    error = np.subtract(copy, reference, dtype=np.float32)
+    chroma = error @ TO_PLANES[1:].T
+    red, green, blue = (reference[..., i] for i in range(3))
+    differs = copy != reference
+    newly = differs & ((copy == 0) | (copy == 255))
+    beyond = np.abs(error) > COLOR_ROUNDING
+    stack = np.empty((*reference.shape[:2], 17), np.float32)
+    np.multiply(error, error, out=stack[..., :3])
+    stack[..., 3:5] = chroma
+    np.multiply(chroma, chroma, out=stack[..., 5:7])
+    stack[..., 7] = newly[..., 0] | newly[..., 1] | newly[..., 2]
+    stack[..., 8] = beyond[..., 0] | beyond[..., 1] | beyond[..., 2]
+    stack[..., 9] = np.maximum(np.maximum(red, green), blue)
+    stack[..., 10] = np.minimum(np.minimum(red, green), blue)
+    stack[..., 11:14] = reference
+    stack[..., 14:] = error
+    return block_means(stack)
