@@ -4,8 +4,8 @@
     python benchmarks/colour.py --pictures FOLDER  # photographs of your own
     python benchmarks/colour.py --cost             # time and memory of a colour diagnosis against a grey one
 
-Nothing of the colour faults is learned from pictures, so all pictures are judged by what is shipped; the judge of the
-luma has seen the pictures that come with the dependencies. Programs: ``faults/colour_programs.py``. Prints Markdown.
+All pictures are judged by what is shipped; the judges of luma and colour were trained on the pictures that come with
+the dependencies. Programs: ``faults/colour_programs.py``. Prints Markdown.
 """
 
 from __future__ import annotations

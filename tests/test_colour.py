@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageEnhance
+from scipy import ndimage
 from skimage import data
 from skimage.color import deltaE_ciede2000, rgb2lab
 
@@ -24,6 +25,10 @@ from llise.output.rows import Csv, Json, Table
 
 PICTURE = np.ascontiguousarray(data.astronaut()[20:212, 120:312])
 CUP = np.ascontiguousarray(data.coffee()[60:252, 120:312])
+
+
+def rounded(values):
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
 
 def verdict(reference, copy):
@@ -80,7 +85,7 @@ def test_a_jpeg_with_coarse_chroma_is_jpeg_alone():
 
 def test_noise_of_all_channels_is_gaussian_noise_alone():
     noisy = PICTURE + np.random.default_rng(0).normal(0, 14, PICTURE.shape)
-    assert verdict(PICTURE, np.clip(np.rint(noisy), 0, 255).astype(np.uint8)).verdict == ("gaussian_noise",)
+    assert verdict(PICTURE, rounded(noisy)).verdict == ("gaussian_noise",)
 
 
 def test_a_colour_fault_in_a_region_is_found_there():
@@ -92,6 +97,43 @@ def test_a_colour_fault_in_a_region_is_found_there():
     region[6:18, 5:20] = True
     assert fault.kinds == ("saturation",)
     assert (fault.region & region).sum() / (fault.region | region).sum() > 0.75
+
+
+def test_a_soft_edge_of_a_colour_fault_is_no_fault_of_the_luma():
+    inside = np.zeros(PICTURE.shape[:2])
+    inside[52:140, 44:156] = 1
+    inside = ndimage.uniform_filter(inside, 9)[..., None]
+    linear = (PICTURE / 255.0) ** 2.2 * (1.3, 1.0, 0.7)  # a white balance of the light
+    copy = inside * 255 * np.clip(linear, 0, 1) ** (1 / 2.2) + (1 - inside) * PICTURE
+    assert verdict(PICTURE, rounded(copy)).verdict == ("color_cast",)
+
+
+@pytest.mark.parametrize("offsets", [(-15, -32, 4), (34, 18, 8)], ids=["one channel stays near", "all lighter"])
+def test_offsets_that_leave_no_channel_as_it_is_are_a_cast_and_a_shift_of_all_levels(offsets):
+    assert set(verdict(CUP, rounded(CUP.astype(float) + offsets)).verdict) == {"color_cast", "luminance"}
+
+
+@pytest.mark.parametrize(
+    ("gain", "offset", "kind"), [(1.0, 14, "luminance"), (0.75, 0.25 * 90, "contrast")], ids=["luminance", "contrast"]
+)
+def test_gains_and_a_change_of_all_levels_are_both_named(gain, offset, kind):
+    copy = gain * CUP * (0.88, 1.0, 1.14) + offset
+    assert set(verdict(CUP, rounded(copy)).verdict) == {"color_cast", kind}
+
+
+def test_chroma_noise_that_is_cut_off_is_no_noise_of_the_luma():
+    dark = rounded(PICTURE * 0.4)
+    noisy = llise.distortions.apply(dark, "chroma_noise", mse=150, random_state=0)
+    assert set(verdict(dark, rounded(noisy + 12.0)).verdict) == {"chroma_noise", "luminance"}
+
+
+def test_a_colour_fault_in_a_region_of_a_noisy_copy_is_found_there():
+    copy = PICTURE.astype(float)
+    copy[48:144, 40:160] += (0, -18, 18)
+    copy += np.random.default_rng(0).normal(0, 8, copy.shape)
+    faults = {kind: fault for fault in verdict(PICTURE, rounded(copy)).faults for kind in fault.kinds}
+    assert set(faults) == {"color_cast", "gaussian_noise"}
+    assert faults["gaussian_noise"].area > 0.9 and 0.2 < faults["color_cast"].area < 0.4
 
 
 def test_equal_colours_are_the_original():
@@ -114,9 +156,9 @@ def test_one_changed_channel_of_one_pixel_is_never_the_original(row, col, channe
 
 
 def test_differences_of_rounding_are_the_original():
-    rounded = np.clip(np.rint(pixels_of(np.rint(planes_of(PICTURE)))), 0, 255).astype(np.uint8)
-    assert np.abs(rounded.astype(int) - PICTURE).max() <= 2
-    assert verdict(PICTURE, rounded).verdict == ("original",)
+    converted = rounded(pixels_of(np.rint(planes_of(PICTURE))))
+    assert np.abs(converted.astype(int) - PICTURE).max() <= 2
+    assert verdict(PICTURE, converted).verdict == ("original",)
 
 
 def test_grey_pictures_with_three_channels_are_judged_as_grey():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf, log10
 
 import numpy as np
+from scipy import ndimage
 
 from llise.colours import WEIGHTS
 from llise.diagnosis.block_sums import box_of
@@ -30,6 +31,9 @@ have: programs that change colours in other spaces leave some error in the luma.
 
 SURE, SURE_SHARE = 0.95, 0.05
 """Probability of a fault of the luma from which a smaller share is enough, and that share."""
+
+UNKNOWN_SHARE = 0.35
+"""Share of the error that a fault of the luma of no known kind must have: a rule that is not quite right leaves one."""
 
 LEAST_IMPULSES = 0.002
 """Share of the pixels with a large error of the luma from which they may be impulses beside a colour fault."""
@@ -147,56 +151,81 @@ def judge_colours(reference: np.ndarray, copy: np.ndarray, judge: ColourJudge, j
     """
     blocks = measure_blocks(reference, copy)
     findings = colour_findings(reference, copy, blocks, judge)
-    predicted = _predicted(reference, findings)
-    own, other = as_uint8(predicted), as_uint8(copy)
-    for finding in findings:
-        inside = _pixels(finding.region, own.shape)
-        if finding.luma_is_clean:  # what is left comes from clipping, or from a rule that is not quite right
-            large = np.abs(np.subtract(other, own, dtype=np.int16)) >= OUTLIER
-            if large[inside].mean() < LEAST_IMPULSES:  # a few pixels that clipping made so
-                large = np.zeros_like(large)
-            other = np.where(inside & ~large, own, other)
-        elif finding.is_rule and finding.remainder == (1.0, 0.0):
-            own = np.where(inside, _corrected(own, reference, blocks, finding), own)
+    own, other = _lumas_to_judge(reference, copy, blocks, findings)
     luma = judge_luma(own, other)
     if not luma.is_copy:
         return ColourAnswer(luma.faults, luma, blocks, not findings)
     faults = [_fault(finding, blocks, reference.shape) for finding in findings]
-    beside = [_without_levels(fault, findings) for fault in luma.faults]
-    faults += [fault for fault in beside if fault is not None and _counts(fault, findings, blocks)]
+    beside = [_beside(fault, findings, blocks) for fault in luma.faults]
+    faults += [fault for fault in beside if fault is not None]
     faults += _missed(faults, blocks, reference.shape)
     faults.sort(key=lambda fault: -fault.area * sum(fault.severity.values()))
     return ColourAnswer(faults, luma, blocks, not findings)
 
 
-def _without_levels(fault: Fault, findings: list[ColourFinding]) -> Fault | None:
-    """A fault of the luma without changes of all levels alike where a rule accounts for these; None if none is left."""
-    size = fault.region.sum()
-    rules = [f for f in findings if f.is_rule and (fault.region & f.region).sum() >= 0.5 * size]
-    if not rules:
-        return fault
-    # Beside a change of levels, how much of a shift belongs to the rule is not known: one such change is enough.
-    second = LEVELS[1:] if set(LEVELS) <= set(fault.kinds) else ()
-    dropped = LEVELS if rules[0].remainder == (1.0, 0.0) else second
-    kinds = tuple(kind for kind in fault.kinds if kind not in dropped)
-    if not kinds:
-        return None
-    severity = {kind: fault.severity[kind] for kind in kinds}
-    estimate = {kind: settings for kind, settings in fault.estimate.items() if kind in kinds}
-    return replace(fault, kinds=kinds, severity=severity, estimate=estimate)
-
-
-def _counts(fault: Fault, findings: list[ColourFinding], blocks: ColourBlocks) -> bool:
-    """Whether a fault of the luma is more than what a colour fault in the same place leaves there."""
-    severity, size = sum(fault.severity.values()), fault.region.sum()
+def _lumas_to_judge(
+    reference: np.ndarray, copy: np.ndarray, blocks: ColourBlocks, findings: list[ColourFinding]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The lumas of the reference after the changes of colours and of the copy, without what these changes leave."""
+    own, other = as_uint8(_predicted(reference, findings)), as_uint8(copy)
     for finding in findings:
-        if (fault.region & finding.region).sum() < 0.5 * size:
-            continue
-        least = SURE_SHARE if finding.luma >= SURE else LEAST_SHARE
-        in_place = severity >= least * float(blocks.mse[fault.region].mean())
-        in_all = severity * size >= LEAST_SHARE_OF_ALL * float(blocks.mse[finding.region].sum())
-        return bool(in_place and in_all)
-    return True
+        if finding.luma_is_clean:  # what is left comes from clipping, or from a rule that is not quite right
+            inside = _pixels(ndimage.binary_dilation(finding.region, np.ones((3, 3), bool)), own.shape)
+            large = np.abs(np.subtract(other, own, dtype=np.int16)) >= OUTLIER
+            if large[inside].mean() < LEAST_IMPULSES:  # a few pixels that clipping made so
+                large = np.zeros_like(large)
+            other = np.where(inside & ~large, own, other)
+        elif not finding.is_rule:
+            inside = _pixels(finding.region, own.shape)
+            line = finding.fit.levels_beside()
+            if line is None:
+                other = _without_clipping(own, other, copy, inside)
+            else:
+                other = np.where(inside, np.clip(np.rint(line[0] * own + line[1]), 0, 255), other).astype(np.uint8)
+        elif not finding.changes_levels:
+            inside = _pixels(finding.region, own.shape)
+            own = np.where(inside, _corrected(own, reference, blocks, finding), own)
+    if findings:  # elsewhere, programs that convert colours leave rounding
+        other = np.where(_pixels(blocks.changed, own.shape), other, own)
+    return own, other
+
+
+def _without_clipping(own: np.ndarray, other: np.ndarray, copy: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """The luma of a copy in which pixels with one or two channels cut off have the error of the next one to the left.
+
+    Where changes of the chroma are cut off at 0 or 255, the luma changes too.
+    """
+    ends = (copy == 0) | (copy == 255)
+    red, green, blue = (ends[..., i] for i in range(3))
+    cut = inside & (red | green | blue) & ~(red & green & blue)
+    if not cut.any():
+        return other
+    columns = np.where(cut, 0, np.arange(cut.shape[1]))
+    nearest = np.maximum.accumulate(columns, axis=1)
+    error = np.take_along_axis(np.subtract(other, own, dtype=np.int16), nearest, axis=1)
+    return np.clip(own + error, 0, 255).astype(np.uint8)
+
+
+def _beside(fault: Fault, findings: list[ColourFinding], blocks: ColourBlocks) -> Fault | None:
+    """A fault of the luma without what a colour fault in the same place accounts for; None if none is left."""
+    size = fault.region.sum()
+    finding = next((f for f in findings if (fault.region & f.region).sum() >= 0.5 * size), None)
+    if finding is None:
+        return fault
+    in_place, in_all = float(blocks.mse[fault.region].mean()), float(blocks.mse[finding.region].sum())
+    least = max(LEAST_SHARE_OF_ALL * in_all / size, LEAST_SHARE_OF_ALL * in_place)
+    kinds = [kind for kind in fault.kinds if fault.severity[kind] >= least]
+    if finding.is_rule:
+        levels = [kind for kind in kinds if kind in LEVELS]
+        # Beside a change of levels, how much of another one belongs to the rule is not known: one of them is enough.
+        kept = max(levels, key=lambda kind: fault.severity[kind], default=None) if finding.changes_levels else None
+        kinds = [kind for kind in kinds if kind not in LEVELS or kind == kept]
+    severity = {kind: fault.severity[kind] for kind in kinds}
+    least = SURE_SHARE if finding.luma >= SURE or finding.changes_levels else LEAST_SHARE
+    if sum(severity.values()) < (UNKNOWN_SHARE if UNKNOWN in kinds else least) * in_place:
+        return None
+    estimate = {kind: settings for kind, settings in fault.estimate.items() if kind in kinds}
+    return replace(fault, kinds=tuple(kinds), severity=severity, estimate=estimate) if kinds else None
 
 
 def _predicted(reference: np.ndarray, findings: list[ColourFinding]) -> np.ndarray:

@@ -60,7 +60,7 @@ class ColourBlocks:
     differs, changed : ndarray of bool, shape (rows, cols)
         Blocks in which any channel of any pixel differs; in which one differs beyond rounding.
     clipped : ndarray of float32, shape (rows, cols)
-        Share of the pixels whose copy has a channel at 0 or 255 that the reference has not.
+        Share of the pixels that differ and whose copy has a channel at 0 or 255, where changes are cut off.
     doubt : ndarray of float32, shape (rows, cols)
         Standard error of the difference of the chroma means.
 
@@ -133,16 +133,21 @@ def _strip_means(reference: np.ndarray, copy: np.ndarray) -> np.ndarray:
     chroma = error @ TO_PLANES[1:].T
     red, green, blue = (reference[..., i] for i in range(3))
     differs = copy != reference
-    newly = differs & ((copy == 0) | (copy == 255))
+    ends = (copy == 0) | (copy == 255)
     beyond = np.abs(error) > COLOR_ROUNDING
     stack = np.empty((*reference.shape[:2], 17), np.float32)
     np.multiply(error, error, out=stack[..., :3])
     stack[..., 3:5] = chroma
     np.multiply(chroma, chroma, out=stack[..., 5:7])
-    stack[..., 7] = newly[..., 0] | newly[..., 1] | newly[..., 2]
-    stack[..., 8] = beyond[..., 0] | beyond[..., 1] | beyond[..., 2]
+    stack[..., 7] = _any_channel(differs) & _any_channel(ends)
+    stack[..., 8] = _any_channel(beyond)
     stack[..., 9] = np.maximum(np.maximum(red, green), blue)
     stack[..., 10] = np.minimum(np.minimum(red, green), blue)
     stack[..., 11:14] = reference
     stack[..., 14:] = error
     return block_means(stack)
+
+
+def _any_channel(values: np.ndarray) -> np.ndarray:
+    """Which pixels have a channel for which something holds; several times faster than ``any`` of the last axis."""
+    return np.asarray(values[..., 0] | values[..., 1] | values[..., 2])

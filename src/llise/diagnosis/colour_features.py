@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 from llise.colours import WEIGHTS, pixels_of, planes_of
 from llise.diagnosis.colour_blocks import ColourBlocks
+from llise.diagnosis.colour_blurs import blur_features, blurred, explained_by
+from llise.diagnosis.colour_coding import coded_shares
 from llise.diagnosis.colour_models import (
     Model,
     Samples,
@@ -18,20 +19,18 @@ from llise.diagnosis.colour_models import (
     saturation_model,
 )
 from llise.diagnosis.region_pixels import region_pixels
-from llise.kinds.chroma_blur import subsampled_chroma
 
 TILES = 2
 """Most tiles of 16 x 16 blocks whose pixels are measured."""
 
-CHROMA_SIGMAS = (0.7, 1.3, 2.4, 4.5, 8.0, 14.0)
-LUMA_SIGMAS = (0.8, 1.8, 4.0)
-"""Blurs that are tried, in pixels."""
-
-SIDES = (4, 8)
-"""Squares of coarse chroma that are tried, in pixels."""
-
 LEAST_NOISE, NOISE_RATIO, MOST_ALIKE = 4.0, 4.0, 0.3
 """Least variance of chroma noise beside another fault, against that of the luma, and correlation of neighbours."""
+
+LINE_LEAVES, LUMA_LEAK = 0.15, 0.25
+"""Shares of the luma's error, and of the chroma's, below which what a line leaves of the luma comes from the chroma."""
+
+MOST_CLIPPED, LEAST_ERROR = (0.08, 0.4), 0.15
+"""Shares of clipped pixels up to which blocks are taken, as soon as they have this share of the area's error."""
 
 OUTLIER = 48.0
 """Error of the luma from which a pixel counts as an impulse."""
@@ -55,6 +54,8 @@ class AreaFit:
         Mean squared chroma error that this blur leaves.
     planes : tuple of ndarray
         Y, Cb and Cr of the reference and of the copy, and the pixels that were measured.
+    coded : list of float
+        Shares of the errors that a JPEG accounts for (:func:`llise.diagnosis.colour_coding.coded_shares`).
 
     Examples
     --------
@@ -74,6 +75,7 @@ class AreaFit:
     sigma: float
     noise: float
     planes: tuple[np.ndarray, np.ndarray, np.ndarray]
+    coded: list[float]
 
     def finer_sigma(self) -> float:
         """Return the blur of the chroma between those that were tried first.
@@ -88,10 +90,10 @@ class AreaFit:
         >>> fit.finer_sigma()  # doctest: +SKIP
         2.1
         """
-        before, after, mask = self.planes
-        before, error = before[..., 1:], (after - before)[..., 1:]
-        candidates = tuple(self.sigma * factor for factor in (0.55, 0.65, 0.77, 0.88, 1.0, 1.13, 1.3, 1.5, 1.75))
-        return _blur(before, error, mask, candidates, ())[1] or self.sigma
+        before, after, mask = (values[..., 1:] if values.ndim == 3 else values for values in self.planes)
+        sigmas = [self.sigma * factor for factor in (0.55, 0.65, 0.77, 0.88, 1.0, 1.13, 1.3, 1.5, 1.75)]
+        falls = explained_by(before, after - before, [blurred(before, sigma) for sigma in sigmas], mask)
+        return sigmas[int(falls[:-1].sum(axis=1).argmax())]
 
     def luma_error(self, kind: str) -> float:
         """Return the mean squared error of the luma that a kind of colour fault leaves.
@@ -135,17 +137,31 @@ class AreaFit:
         >>> fit.noise_beside()  # doctest: +SKIP
         30.2
         """
-        before, after, mask = self.planes
-        luma, copy = before[..., 0][mask], after[..., 0][mask]
-        gain = float(np.cov(luma, copy)[0, 1] / max(float(luma.var()), 1e-3))
-        in_luma = float(np.var(copy - gain * luma))
-        chroma = before[..., 1:]
-        factor = float((chroma * after[..., 1:])[mask].sum() / max(float((chroma * chroma)[mask].sum()), 1e-3))
-        rest = after[..., 1:] - factor * chroma
-        rest = rest - rest[mask].mean(axis=0)
-        power = float((rest[mask] ** 2).mean())
-        alike = max(abs(value) for value in _grain(rest, mask))
+        power, in_luma, _, grain = _beside_levels(*self.planes)
+        alike = max(abs(value) for value in grain)
         return power if power > max(LEAST_NOISE, NOISE_RATIO * in_luma) and alike < MOST_ALIKE else 0.0
+
+    def levels_beside(self) -> tuple[float, float] | None:
+        """Return the change of levels that accounts for nearly all of the luma's error beside a fault of the chroma.
+
+        What it leaves is so little, against the fault of the chroma, that it comes from that: where changes of the
+        chroma are cut off, and from programs whose luma is another one.
+
+        Returns
+        -------
+        tuple of float or None
+            Gain and offset; None where there is none, or another fault beside it.
+
+        Examples
+        --------
+        >>> fit.levels_beside()  # doctest: +SKIP
+        (1.0, 12.0)
+        """
+        before, after, mask = self.planes
+        in_chroma, left, line, _ = _beside_levels(before, after, mask)
+        error = (after - before)[..., 0][mask]
+        whole = float((error * error).mean())
+        return line if left < LINE_LEAVES * whole and left < LUMA_LEAK * in_chroma else None
 
 
 def fit_area(reference: np.ndarray, copy: np.ndarray, blocks: ColourBlocks, area: np.ndarray) -> AreaFit:
@@ -176,24 +192,22 @@ def fit_area(reference: np.ndarray, copy: np.ndarray, blocks: ColourBlocks, area
     True
     """
     samples = _samples(blocks, area)
-    luma = blocks.reference[area] @ WEIGHTS
-    spread, middle = float(luma.std()), float(luma.mean())
+    spread = float((blocks.reference[area] @ WEIGHTS).std())
     models = {
-        "saturation": saturation_model(samples, spread, middle),
-        "color_cast": cast_model(samples, spread, middle),
+        "saturation": saturation_model(samples),
+        "color_cast": cast_model(samples),
         "unknown": free_model(samples),
     }
     pixels = region_pixels(reference, copy, area, TILES)
-    of_pixels, sigma, noise, planes = _pixel_features(*pixels, models)
+    of_pixels, sigma, noise, planes, coded = _pixel_features(*pixels, models)
     features = [*_mean_features(samples, blocks, area, models, spread), *of_pixels]
-    return AreaFit(np.array(features, np.float32), models, samples, sigma, noise, planes)
+    return AreaFit(np.array(features, np.float32), models, samples, sigma, noise, planes, coded)
 
 
 def _samples(blocks: ColourBlocks, area: np.ndarray) -> Samples:
     """Mean colours of the blocks of an area, those that no rule explains with little weight."""
-    chosen = area & (blocks.clipped < 0.08)
-    if np.count_nonzero(chosen) < max(6, 0.1 * np.count_nonzero(area)):
-        chosen = area
+    choices = (area & (blocks.clipped < limit) for limit in MOST_CLIPPED)
+    chosen = next((choice for choice in choices if _tells_enough(choice, area, blocks)), area)
     before, after = (values[chosen].astype(np.float64) for values in (blocks.reference, blocks.copy))
     largest, smallest = (values[chosen].astype(np.float64) for values in (blocks.largest, blocks.smallest))
     base = 1.0 / (0.3 + blocks.doubt[chosen].astype(np.float64))
@@ -204,6 +218,13 @@ def _samples(blocks: ColourBlocks, area: np.ndarray) -> Samples:
         weight = base * np.minimum(1, 2.5 * (np.median(length) + 0.3) / (length + 1e-6))
         samples = Samples(before, after, largest, smallest, weight)
     return samples
+
+
+def _tells_enough(chosen: np.ndarray, area: np.ndarray, blocks: ColourBlocks) -> bool:
+    """Whether some blocks of an area are enough to tell how its colours changed."""
+    if np.count_nonzero(chosen) < max(6, 0.1 * np.count_nonzero(area)):
+        return False
+    return bool(blocks.mse[chosen].sum() >= LEAST_ERROR * blocks.mse[area].sum())
 
 
 def _log(value: float, least: float = 0.05) -> float:
@@ -239,8 +260,8 @@ def _mean_features(
 
 def _pixel_features(
     reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, models: dict[str, Model]
-) -> tuple[list[float], float, float, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Of single pixels; also the blur of the chroma, the error that it leaves, and what they were measured on."""
+) -> tuple[list[float], float, float, tuple[np.ndarray, np.ndarray, np.ndarray], list[float]]:
+    """Of single pixels; the blur of the chroma, the error that it leaves, what was measured, shares of a JPEG."""
     before, after = planes_of(reference), planes_of(copy)
     error = after - before
     ends = (copy <= 0) | (copy >= 255)
@@ -251,14 +272,17 @@ def _pixel_features(
     luma, chroma = error[..., 0], error[..., 1:]
     impulse: np.ndarray = np.greater(np.abs(luma), OUTLIER)
     usable = inside & ~impulse if np.count_nonzero(inside & ~impulse) > 16 else inside
-    of_chroma, sigma, rest = _blur(before[..., 1:], chroma, usable, CHROMA_SIGMAS, SIDES)
-    of_luma, _, luma_rest = _blur(before[..., :1], error[..., :1], usable, LUMA_SIGMAS, ())
+    of_blurs, sigma, left = blur_features(before, error, usable)
+    luma_rest, rest = left[..., :1], left[..., 1:]
     inner_luma, inner = luma[usable], chroma[usable]
     power, luma_power = float((inner * inner).mean()), float((inner_luma * inner_luma).mean())
     noise = float((rest[usable] ** 2).mean())
+    in_chroma, in_luma, _, grain = _beside_levels(before, after, usable)
+    coded = coded_shares(reference, after, mask, models)
+    fine = [_detail(error[..., i], usable) for i in range(3)]
     features = [
         _log(power), _log(luma_power), _log(power, 0.2) - _log(luma_power, 0.2),
-        *of_chroma, *of_luma,
+        *of_blurs,
         *_grain(rest, usable), *_grain(luma_rest, usable),
         *_covariances(luma_rest[..., 0], rest, usable),
         float(np.abs(inner).mean() / np.sqrt(power + 0.01)),
@@ -269,40 +293,27 @@ def _pixel_features(
         *(_detail(after[..., i], usable) - _detail(before[..., i], usable) for i in range(3)),
         _detail(before[..., 1], usable), _detail(before[..., 0], usable),
         _log(float((before[..., 1:][usable] ** 2).mean())),
+        _log(in_chroma), _log(in_chroma, 0.2) - _log(in_luma, 0.2), *grain[:2],
+        *fine, fine[1] - fine[0], fine[2] - fine[0],
+        *coded[:-1],
         *_luma_left(reference, after[..., 0], usable, models, luma_power, power),
     ]  # fmt: skip
-    return features, sigma, noise, (before, after, usable)
+    return features, sigma, noise, (before, after, usable), coded
 
 
-def _blur(
-    before: np.ndarray, error: np.ndarray, mask: np.ndarray, sigmas: tuple[float, ...], sides: tuple[int, ...]
-) -> tuple[list[float], float, np.ndarray]:
-    """Shares of the error that blurs account for; the blur that accounts for most, and what it leaves."""
-    inside = mask[..., None].astype(np.float32) / (np.count_nonzero(mask) * before.shape[-1])
-    power = float((error * error * inside).sum()) + 0.02
-    candidates = [(sigma, _blurred(before, sigma)) for sigma in sigmas]
-    for side in sides:
-        padded = np.concatenate([before[..., :1], before], axis=-1)
-        candidates.append((float(np.sqrt((side**2 - 1) / 12)), subsampled_chroma(padded, side)[..., 1:]))
-    best, shares = (0.0, 0.0, np.zeros_like(before)), []
-    twice = 2 * error
-    for sigma, blurred in candidates:
-        change = blurred - before
-        share = float(((twice - change) * change * inside).sum()) / power
-        shares.append(max(share, -1.0))
-        if share > best[0]:
-            best = share, sigma, change
-    return [*shares, best[0], float(np.log(best[1] + 0.3))], best[1], error - best[2]
-
-
-def _blurred(planes: np.ndarray, sigma: float) -> np.ndarray:
-    """Planes blurred by a Gaussian, or by three boxes in a row, which are faster, where it is wide."""
-    if sigma < 2:
-        return ndimage.gaussian_filter(planes, (sigma, sigma, 0), mode="nearest", truncate=3.0)
-    side = round(float(np.sqrt(4 * sigma**2 + 1)))
-    for _ in range(3):
-        planes = ndimage.uniform_filter(planes, (side, side, 1), mode="nearest")
-    return planes
+def _beside_levels(
+    before: np.ndarray, after: np.ndarray, mask: np.ndarray
+) -> tuple[float, float, tuple[float, float], list[float]]:
+    """What a factor leaves of the chroma and a line of the luma; the line; how alike neighbours in the former are."""
+    luma, copy = before[..., 0][mask], after[..., 0][mask]
+    gain = float(np.cov(luma, copy)[0, 1] / max(float(luma.var()), 1e-3))
+    in_luma = float(np.var(copy - gain * luma))
+    line = gain, float((copy - gain * luma).mean())
+    chroma = before[..., 1:]
+    factor = float((chroma * after[..., 1:])[mask].sum() / max(float((chroma * chroma)[mask].sum()), 1e-3))
+    rest = after[..., 1:] - factor * chroma
+    rest = rest - rest[mask].mean(axis=0)
+    return float((rest[mask] ** 2).mean()), in_luma, line, _grain(rest, mask)
 
 
 def _grain(rest: np.ndarray, mask: np.ndarray) -> list[float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from llise.diagnosis.colour_areas import colour_areas
+from llise.diagnosis.colour_areas import colour_areas, inner_part
 from llise.diagnosis.colour_blocks import ColourBlocks
 from llise.diagnosis.colour_features import AreaFit, fit_area
 from llise.diagnosis.colour_judge import ANSWERS, NONE, ColourJudge
@@ -20,6 +20,9 @@ LARGE_AREA = 20
 
 MOST_AREAS = 6
 """Most areas that are judged by themselves, the largest first."""
+
+MOST_OF_ALL = 0.5
+"""Share of the picture from which other colours may come from a fault of the luma that is everywhere."""
 
 EXCLUDED = 0.1
 """Probability below which an area contradicts the answer of all areas together."""
@@ -34,7 +37,11 @@ LEAST_FACTOR = -0.05
 """Least factor of saturation; below it colours turn into their opposites."""
 
 UNSEEN = 0.8
-"""Confidence in chroma noise that the judge did not see beside a change of all channels alike."""
+"""Confidence in an answer that is not the judge's own."""
+
+SURE_CODER, ALL_CODED, MOST_CODED = 0.85, 0.97, 0.88
+"""Share of the luma's error that makes a JPEG sure; shares of the chroma's that it accounts for where it is the only
+fault, and where it is not."""
 
 LEAST_LEFT, MOST_LEFT = 0.015, 0.2
 """Error of the luma, as a share of that of the area, below which it is surely clean, and above which it is not."""
@@ -77,9 +84,14 @@ class ColourFinding:
         return self.fit.models[self.kind].remainder if self.is_rule else (1.0, 0.0)
 
     @property
+    def changes_levels(self) -> bool:
+        """Whether all channels change alike beside the fault."""
+        return self.remainder != (1.0, 0.0)
+
+    @property
     def luma_is_clean(self) -> bool:
         """Whether the luma has no fault besides."""
-        if self.remainder != (1.0, 0.0) or self.left > MOST_LEFT:
+        if self.changes_levels or self.left > MOST_LEFT:
             return False
         return self.luma < 0.5 or self.left < LEAST_LEFT
 
@@ -123,6 +135,8 @@ def colour_findings(
         return []
     union = np.any(areas, axis=0)
     whole = _judged(reference, copy, blocks, union, judge)
+    if union.mean() > MOST_OF_ALL and whole[2] > 0.5 and (part := inner_part(union, blocks)) is not None:
+        areas = [part, union & ~part]
     large = [area for area in areas[:MOST_AREAS] if area.sum() >= LARGE_AREA]
     parts = [_judged(reference, copy, blocks, area, judge) for area in large] if len(areas) > 1 and large else []
     answer = int(whole[1].argmax())
@@ -145,7 +159,7 @@ def _named(parts: Iterable[tuple], blocks: ColourBlocks) -> list[ColourFinding]:
     """Findings of the areas whose colours have a fault; those of one kind are one."""
     findings: dict[str, ColourFinding] = {}
     for area, probabilities, luma, fit in sorted(parts, key=lambda part: -int(part[0].sum())):
-        kind, sure = ANSWERS[int(probabilities.argmax())], float(probabilities.max())
+        kind, sure = _answer(probabilities, fit)
         kind = _known_rule(fit) if kind == UNKNOWN else kind
         if kind == "saturation" and fit.models[kind].parameters[kind]["factor"] < LEAST_FACTOR:
             kind = UNKNOWN  # opposite colours are another hue, such as that of swapped channels
@@ -165,6 +179,18 @@ def _named(parts: Iterable[tuple], blocks: ColourBlocks) -> list[ColourFinding]:
         (finding,) = findings.values()
         return [replace(finding, region=_extended(finding, blocks))]
     return list(findings.values())
+
+
+def _answer(probabilities: np.ndarray, fit: AreaFit) -> tuple[str, float]:
+    """The most likely answer; where the luma is surely that of a JPEG, whether that accounts for the chroma decides."""
+    luma, chroma = fit.coded[-1], fit.coded[1]
+    if luma >= SURE_CODER and chroma >= ALL_CODED:
+        return NONE, max(float(probabilities[0]), UNSEEN)
+    best = int(probabilities.argmax())
+    if luma >= SURE_CODER and chroma < MOST_CODED and ANSWERS[best] == NONE:
+        best = 1 + int(probabilities[1:].argmax())
+        return ANSWERS[best], min(float(probabilities[best] / probabilities[1:].sum()), UNSEEN)
+    return ANSWERS[best], float(probabilities[best])
 
 
 def _is_flat(fit: AreaFit) -> bool:

@@ -8,14 +8,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from llise.colours import TO_PLANES, WEIGHTS
-from llise.kinds.saturation import GREYS, saturated
+from llise.kinds.saturation import GREYS, grey_of, saturated
 
 Apply = Callable[[np.ndarray], np.ndarray]
 """Takes colours (..., 3) and returns changed ones, neither rounded nor clipped."""
 
-LEAST_PART = 0.2
+LEAST_PART = 0.15
 """Share of the error that a change of all channels alike must have to be a fault of its own beside the colour's."""
 
+EXACT, LEAST_EXACT_PART = 0.02, 0.04
+"""Share of the error that is left where gains with one offset, or offsets with one gain, are the rule, and the share
+that the change of all channels alike must have then."""
+
+PLAIN = 0.02
+"""Share of the error that a rule may leave in the luma before a change of all channels alike is taken for the cause."""
+
+STILL, LUMA_STAYS = 0.6, 0.2
+"""Change of a channel, in levels, that rounding leaves of none; share of the largest change of a channel below which a
+change of the luma is none."""
 
 ALL_GREY = 1e-3
 """Factor of saturation that rounding leaves of none."""
@@ -53,8 +63,7 @@ class Samples:
     def greys(self) -> dict[str, np.ndarray]:
         """Mean of each grey with which programs mix colours."""
         mixed = {"value": self.largest, "lightness": 0.5 * (self.largest + self.smallest)}
-        weights = {"luma": WEIGHTS, "bt709": np.array([0.2126, 0.7152, 0.0722]), "mean": np.full(3, 1 / 3)}
-        return {name: mixed[name] if name in mixed else self.before @ weights[name] for name in GREYS}
+        return {name: mixed[name] if name in mixed else grey_of(self.before, name) for name in GREYS}
 
     def chroma_misfit(self, model: np.ndarray) -> float:
         """Return the mean squared chroma error of predicted colours.
@@ -181,15 +190,13 @@ def free_model(samples: Samples) -> Model:
     return Model(("unknown",), apply, chroma_misfit=samples.chroma_misfit(features / 255 @ beta))
 
 
-def saturation_model(samples: Samples, spread: float, middle: float) -> Model:
+def saturation_model(samples: Samples) -> Model:
     """Fit a factor of the chroma, and find the grey with which colours were mixed.
 
     Parameters
     ----------
     samples : Samples
         Mean colours.
-    spread, middle : float
-        Standard deviation and mean of the luma, which tell how much a change of all channels alike is worth.
 
     Returns
     -------
@@ -203,26 +210,26 @@ def saturation_model(samples: Samples, spread: float, middle: float) -> Model:
     >>> from llise.kinds.saturation import saturated
     >>> before = np.random.default_rng(0).uniform(0, 255, (50, 3))
     >>> samples = Samples(before, saturated(before, 0.4, "bt709"), before.max(1), before.min(1), np.ones(50))
-    >>> round(saturation_model(samples, 50.0, 128.0).parameters["saturation"]["factor"], 3)
+    >>> round(saturation_model(samples).parameters["saturation"]["factor"], 3)
     0.4
     """
     chroma, copy = (values @ TO_PLANES[1:].T for values in (samples.before, samples.after))
     weight = samples.weight[:, None]
     factor = float((weight * chroma * copy).sum() / max(float((weight * chroma * chroma).sum()), 1e-9))
     luma, luma_copy = samples.before @ WEIGHTS, samples.after @ WEIGHTS
-    best: tuple[float, str, np.ndarray] | None = None
+    features, best, plain = np.column_stack([np.ones(len(luma)), luma / 255]), (np.inf, "", 0.0, 0.0), (np.inf, "")
     for name, grey in samples.greys.items():
-        own = [] if name == "luma" else [(1 - factor) * (grey - luma)]
-        features = np.column_stack([np.ones(len(luma)), luma / 255])
-        rest = luma_copy - luma - sum(own, np.zeros(len(luma)))
-        beta = _solve(features, rest, samples.weight, 1e-6)
-        left = float(samples.weight @ (rest - features @ beta) ** 2)
-        if best is None or left < 0.8 * best[0]:
-            best = left, name, beta
-    assert best is not None
-    _, grey_name, (offset, slope) = best
-    gain = 1 + slope / 255
-    remainder = _worth_naming(gain, offset, spread, middle, samples)
+        rest = luma_copy - luma - (0 if name == "luma" else (1 - factor) * (grey - luma))
+        offset, slope = _solve(features, rest, samples.weight, 1e-6)
+        left, whole = (float(samples.weight @ r**2) for r in (rest - features @ (offset, slope), rest))
+        best = (left, name, 1 + slope / 255, offset) if left < 0.8 * best[0] else best
+        plain = (whole, name) if whole < 0.8 * plain[0] else plain
+    left, grey_name, gain, offset = best
+    total = samples.misfit(samples.before) * float(samples.weight.sum())
+    exact = left < EXACT * total
+    remainder = _worth_naming(gain, offset, samples, LEAST_EXACT_PART if exact else LEAST_PART)
+    if plain[0] < 2 * left + PLAIN * total:  # another grey says it without a change of all channels alike
+        grey_name, remainder = plain[1], (1.0, 0.0)
     if remainder != (1.0, 0.0):
         factor = factor / gain if gain > 0.1 else factor
     factor = 0.0 if abs(factor) < ALL_GREY else factor
@@ -236,15 +243,13 @@ def saturation_model(samples: Samples, spread: float, middle: float) -> Model:
     )
 
 
-def cast_model(samples: Samples, spread: float, middle: float) -> Model:
+def cast_model(samples: Samples) -> Model:
     """Fit gains and offsets of the channels, as few of them as will do.
 
     Parameters
     ----------
     samples : Samples
         Mean colours.
-    spread, middle : float
-        Standard deviation and mean of the luma.
 
     Returns
     -------
@@ -257,7 +262,7 @@ def cast_model(samples: Samples, spread: float, middle: float) -> Model:
     >>> from llise.diagnosis.colour_models import Samples, cast_model
     >>> before = np.random.default_rng(0).uniform(0, 255, (50, 3))
     >>> samples = Samples(before, before * [1.2, 1, 0.8], before.max(1), before.min(1), np.ones(50))
-    >>> {name: round(value, 2) for name, value in cast_model(samples, 50, 128).parameters["color_cast"].items()}
+    >>> {name: round(value, 2) for name, value in cast_model(samples).parameters["color_cast"].items()}
     {'red_gain': 1.2, 'green_gain': 1.0, 'blue_gain': 0.8}
     """
     x, y, w = samples.before, samples.after, samples.weight
@@ -273,14 +278,14 @@ def cast_model(samples: Samples, spread: float, middle: float) -> Model:
         "all": (gains, mean_y - gains * mean_x),
     }
     misfits = {name: samples.misfit(x * g + o) for name, (g, o) in forms.items()}
-    limit = 1.3 * misfits["all"] + 0.02 * samples.misfit(x) + 0.05
-    chosen = next((name for name in ("offsets", "gains") if misfits[name] <= limit), None)
-    if chosen is None:
-        chosen = min(("equal gains", "equal offsets"), key=lambda name: misfits[name])
-        chosen = chosen if misfits[chosen] <= limit else "all"
+    limit = 1.3 * misfits["all"] + 0.001 * samples.misfit(x) + 0.05
+    pairs = ("offsets", "gains"), ("equal gains", "equal offsets")
+    simplest = (min(pair, key=lambda name: misfits[name]) for pair in pairs)
+    chosen = next((name for name in simplest if misfits[name] <= limit), "all")
     g, o = forms[chosen]
-    common = _common_part(chosen, g, o, middle)
-    remainder = _worth_naming(*common, spread, middle, samples)
+    common = _common_part(chosen, g, o, float(WEIGHTS @ mean_y))
+    exact = chosen.startswith("equal") and misfits[chosen] < EXACT * samples.misfit(x)
+    remainder = _worth_naming(*common, samples, LEAST_EXACT_PART if exact else LEAST_PART)
     own_gain, own_offset = g / remainder[0], (o - remainder[1]) / remainder[0]
     settings: dict[str, float] = {}
     if chosen != "offsets" and not (chosen == "equal gains" and remainder != (1.0, 0.0)):
@@ -297,18 +302,32 @@ def cast_model(samples: Samples, spread: float, middle: float) -> Model:
     )
 
 
-def _common_part(form: str, gains: np.ndarray, offsets: np.ndarray, middle: float) -> tuple[float, float]:
-    """Gain and offset that all channels share; a gain is taken for a change of contrast about the mean."""
+def _common_part(form: str, gains: np.ndarray, offsets: np.ndarray, mean: float) -> tuple[float, float]:
+    """Gain and offset that all channels share, given the mean luma of the copy, about which contrast changes.
+
+    A cast leaves one channel, or the luma, as it is; what all channels share beyond that is no part of it.
+    """
     if form == "offsets":
-        return 1.0, _nearest_to_zero(offsets)
+        return 1.0, _shared(offsets)
     if form == "gains":
         return float(np.exp(_nearest_to_zero(np.log(np.maximum(gains, 1e-3))))), 0.0
     if form == "equal gains":
-        return float(gains[0]), float((1 - gains[0]) * middle)
-    if form == "equal offsets":
-        gain = float(np.exp(WEIGHTS @ np.log(np.maximum(gains, 1e-3))))
-        return gain, float(offsets[0])
+        gain = float(gains[0])
+        about = (1 - gain) * mean
+        return gain, about + _shared(offsets - about)
+    if form == "equal offsets":  # a shift of all levels, or a change of contrast
+        offset = float(offsets[0])
+        common = (1.0, max(1 - offset / max(mean, 1.0), 0.05))
+        return min(common, key=lambda gain: float(np.abs(np.log(np.maximum(gains, 1e-3) / gain)).min())), offset
     return 1.0, 0.0
+
+
+def _shared(offsets: np.ndarray) -> float:
+    """The offset that all channels share: none where one channel, or the luma, stays as it is, else the median."""
+    largest = float(np.abs(offsets).max())
+    one_stays = float(np.abs(offsets).min()) <= STILL + 0.03 * largest
+    luma_stays = abs(float(WEIGHTS @ offsets)) <= LUMA_STAYS * largest
+    return 0.0 if one_stays or luma_stays else float(np.median(offsets))
 
 
 def _nearest_to_zero(values: np.ndarray) -> float:
@@ -318,11 +337,12 @@ def _nearest_to_zero(values: np.ndarray) -> float:
     return 0.0
 
 
-def _worth_naming(gain: float, offset: float, spread: float, middle: float, samples: Samples) -> tuple[float, float]:
+def _worth_naming(gain: float, offset: float, samples: Samples, least: float = LEAST_PART) -> tuple[float, float]:
     """Gain and offset, or (1, 0) where they are a small part of the change."""
-    error = (gain - 1) ** 2 * spread**2 + ((gain - 1) * middle + offset) ** 2
+    change = (gain - 1) * samples.before + offset
+    error = float(samples.weight @ (change * change).mean(axis=1)) / float(samples.weight.sum())
     whole = samples.misfit(samples.before)
-    return (float(gain), float(offset)) if error > max(2.0, LEAST_PART * whole) and gain > 0.05 else (1.0, 0.0)
+    return (float(gain), float(offset)) if error > max(2.0, least * whole) and gain > 0.05 else (1.0, 0.0)
 
 
 def _equal_gains(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -24,11 +24,11 @@ from llise.diagnosis.colour_judge import ANSWERS, FILE, ColourJudge
 from llise.diagnosis.colour_scenes import NAMES, draw_scene
 from llise.diagnosis.judge import standardised
 
-SCENES = 5000
+SCENES = 14000
 FOLDS = 5
 EPOCHS = 60
 CHUNK = 50
-HIDDEN = (96, 48)
+HIDDEN = (128, 64)
 
 Sample = tuple[np.ndarray, int, bool]
 """Features of an area, its answer, and whether its luma has a fault besides."""
@@ -93,14 +93,13 @@ def train(names: tuple[str, ...], *, scenes: int = SCENES, jobs: int = -1, seed:
     mean, scale = whole.mean(axis=0).astype(np.float32), (whole.std(axis=0) + 1e-3).astype(np.float32)
     x = [standardised(part, mean, scale) for part in x]
     networks, temperatures, reports = [], [], []
-    with threadpool_limits(1, user_api="blas"):
-        for place, n in ((1, len(ANSWERS)), (2, 2)):
-            codes = [np.array([int(sample[place]) for sample in part]) for part in samples]
-            fitted = [_train_fold(x, codes, number, n, seed) for number in range(FOLDS)]
-            outside, truth = np.concatenate([answer for _, answer in fitted]), np.concatenate(codes)
-            temperatures.append(network.temperature(outside, truth))
-            networks.append([weights for weights, _ in fitted])
-            reports.append(_report(outside, truth, ANSWERS if place == 1 else ("luma clean", "luma faulty")))
+    for place, n in ((1, len(ANSWERS)), (2, 2)):
+        codes = [np.array([int(sample[place]) for sample in part]) for part in samples]
+        fitted = Parallel(n_jobs=jobs)(delayed(_train_fold)(x, codes, number, n, seed) for number in range(FOLDS))
+        outside, truth = np.concatenate([answer for _, answer in fitted]), np.concatenate(codes)
+        temperatures.append(network.temperature(outside, truth))
+        networks.append([weights for weights, _ in fitted])
+        reports.append(_report(outside, truth, ANSWERS if place == 1 else ("luma clean", "luma faulty")))
     training = {"pictures": list(names), "scenes": scenes, "seed": seed}
     colours, lumas = networks
     judge = ColourJudge(mean, scale, colours, lumas, np.array(temperatures, np.float32), training)
@@ -147,10 +146,11 @@ def _train_fold(
 ) -> tuple[network.Weights, np.ndarray]:
     """Weights of the network that never saw one fold, and its outputs there."""
     inputs, wanted = (np.concatenate([part for i, part in enumerate(parts) if i != number]) for parts in (x, codes))
-    weights = network.train(
-        inputs, wanted, n_classes, hidden=HIDDEN, epochs=EPOCHS, batch=256, dropout=0.15, seed=seed + number
-    )
-    return weights, network.logits(weights, x[number].astype(np.float32))
+    with threadpool_limits(1, user_api="blas"):
+        weights = network.train(
+            inputs, wanted, n_classes, hidden=HIDDEN, epochs=EPOCHS, batch=256, dropout=0.15, seed=seed + number
+        )
+        return weights, network.logits(weights, x[number].astype(np.float32))
 
 
 def _report(outputs: np.ndarray, codes: np.ndarray, names: tuple[str, ...]) -> str:

@@ -10,9 +10,13 @@ from llise.colours import WEIGHTS
 from llise.kinds.base import Draw, GreyStatistics, Path
 from llise.kinds.color_base import ColorKind
 
-GREYS = ("luma", "bt709", "mean", "value", "lightness")
+GREYS = ("luma", "bt709", "mean", "value", "lightness", "light")
 """Greys with which programs mix colours: the luma of BT.601 or BT.709, the mean of the channels, the largest channel
-(the value of HSV) or the mean of the largest and the smallest one (the lightness of HSL)."""
+(the value of HSV), the mean of the largest and the smallest one (the lightness of HSL), or the grey that gives off as
+much light as the colour (as in Lab)."""
+
+BT709 = np.array([0.2126, 0.7152, 0.0722], np.float32)
+"""Shares of red, green and blue in the luma of BT.709, and in the light."""
 
 
 class Saturation(ColorKind):
@@ -78,11 +82,9 @@ def grey_of(image: np.ndarray, name: str) -> np.ndarray:
     if name in ("value", "lightness"):
         largest = base.max(axis=-1)
         return largest if name == "value" else 0.5 * (largest + base.min(axis=-1))
-    weights = {
-        "luma": WEIGHTS,
-        "bt709": np.array([0.2126, 0.7152, 0.0722], np.float32),
-        "mean": np.full(3, 1 / 3, np.float32),
-    }
+    if name == "light":
+        return 255 * ((base / 255) ** np.float32(2.2) @ BT709) ** np.float32(1 / 2.2)
+    weights = {"luma": WEIGHTS, "bt709": BT709, "mean": np.full(3, 1 / 3, np.float32)}
     return base @ weights[name]
 
 
