@@ -286,7 +286,7 @@ def _share(records: list[Record], group: str, key: str | None = None, field: str
 
 
 def cost(pictures: dict[str, np.ndarray]) -> None:
-    """Time and memory of colour against grey: the first copy of a reference, and further ones."""
+    """Processor time and memory of colour against grey: the first copy of a reference, and further ones."""
     luma, own = programs.luma_kinds(), programs.own()
     rows = []
     for image in list(pictures.values())[:4]:
@@ -306,16 +306,16 @@ def cost(pictures: dict[str, np.ndarray]) -> None:
 
 
 def _measure(image: np.ndarray, copy: np.ndarray) -> list[float]:
-    """Milliseconds of the first and of further copies, and the largest memory in MB."""
+    """Milliseconds of processor time of the first and of further copies, and the largest memory in MB."""
     first, further = [], []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         diagnoser = Diagnoser(image)
         next(diagnoser.diagnose([copy]))
-        first.append(time.perf_counter() - start)
-        start = time.perf_counter()
+        first.append(time.process_time() - start)
+        start = time.process_time()
         next(diagnoser.diagnose([copy]))
-        further.append(time.perf_counter() - start)
+        further.append(time.process_time() - start)
     tracemalloc.start()
     next(Diagnoser(image).diagnose([copy]))
     memory = tracemalloc.get_traced_memory()[1]

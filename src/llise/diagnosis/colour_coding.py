@@ -24,8 +24,8 @@ TABLES = np.stack([quality_table(quality).reshape(1, -1) for quality in QUALITIE
 MOST_BLOCKS = 48
 """Blocks whose coefficients are compared."""
 
-LEAST_CODED = 0.4
-"""Share of the luma's error that a JPEG must account for."""
+LEAST_CODED, LEAST_CODER = 0.4, 0.3
+"""Share of the luma's error that a rule and a JPEG must account for, and of the JPEG in what the rule leaves."""
 
 FINE = (0, 0, 0)
 COARSE = ((1, 0, 0), (1, 0, 8), *((2, top, left) for top in (0, 8) for left in (0, 8)))
@@ -76,11 +76,14 @@ def coded_shares(reference: np.ndarray, after: np.ndarray, mask: np.ndarray, mod
     if share < LEAST_CODED:
         return NOT_CODED
     change = _Change(before[..., 1:], after[..., 1:], mask)
-    alone = {options: change.share(_chroma(reference, quality, *options)) for options in (FINE, *COARSE)}
     rules = [models[name].apply(reference) for name in ("saturation", "color_cast") if name in models]
-    best = FINE, max(COARSE, key=lambda options: alone[options])
-    shares = [max(alone.values())]
-    shares += [max(change.share(_chroma(colours, quality, *options)) for options in best) for colours in rules]
+    if own_share < LEAST_CODER:  # nothing is left for a coder, which would change little
+        shares = [change.share(planes_of(colours)[..., 1:]) for colours in (reference, *rules)]
+    else:
+        alone = {options: change.share(_chroma(reference, quality, *options)) for options in (FINE, *COARSE)}
+        best = FINE, max(COARSE, key=lambda options: alone[options])
+        shares = [max(alone.values())]
+        shares += [max(change.share(_chroma(colours, quality, *options)) for options in best) for colours in rules]
     shares += shares[:1] * (3 - len(shares))
     return [share, *shares, max(shares) - shares[0], own_share]
 
