@@ -27,6 +27,9 @@ TO_PLANES = np.array(
 TO_RGB = np.linalg.inv(TO_PLANES.astype(np.float64)).astype(np.float32)
 """Matrix from Y, Cb and Cr to red, green and blue."""
 
+FEW_ROWS = 32
+"""Distance of the rows that are looked at first."""
+
 PLANES = ("luma", "cb", "cr")
 """Names of the planes."""
 
@@ -120,6 +123,10 @@ def without_colour(pixels: np.ndarray) -> np.ndarray:
     >>> without_colour(np.full((8, 8, 3), 90, np.uint8)).shape
     (8, 8)
     """
-    if pixels.ndim == 3 and (pixels[..., :1] == pixels[..., 1:]).all():
+    if pixels.ndim == 3 and _is_grey(pixels[::FEW_ROWS]) and _is_grey(pixels):  # a few rows tell most colour pictures
         return np.ascontiguousarray(pixels[..., 0])
     return pixels
+
+
+def _is_grey(pixels: np.ndarray) -> bool:
+    return bool((pixels[..., :1] == pixels[..., 1:]).all())

@@ -72,7 +72,8 @@ def coded_shares(reference: np.ndarray, after: np.ndarray, mask: np.ndarray, mod
     lumas = [before[..., 0]]
     if "unknown" in models:
         lumas.append(np.clip(models["unknown"].apply(reference), 0, 255) @ WEIGHTS)
-    share, quality, own_share = max(_best_quality(luma, before[..., 0], after[..., 0], mask) for luma in lumas)
+    pairs = [CoefficientPairs(luma, after[..., 0], mask) for luma in lumas]
+    share, quality, own_share = max(_best_quality(pair.before, pairs[0]) for pair in pairs)
     if share < LEAST_CODED:
         return NOT_CODED
     change = _Change(before[..., 1:], after[..., 1:], mask)
@@ -140,11 +141,8 @@ def coded(pixels: np.ndarray, quality: int, subsampling: int = 0) -> np.ndarray:
         return np.asarray(decoded)
 
 
-def _best_quality(
-    luma: np.ndarray, before: np.ndarray, after: np.ndarray, mask: np.ndarray
-) -> tuple[float, int, float]:
+def _best_quality(base: np.ndarray, pairs: CoefficientPairs) -> tuple[float, int, float]:
     """The largest share of the change of a luma that coding another accounts for, the quality, the coder's share."""
-    base, pairs = CoefficientPairs(luma, after, mask).before, CoefficientPairs(before, after, mask)
     every = -(-len(base) // MOST_BLOCKS)
     base, start, end = (values[::every] for values in (base, pairs.before, pairs.after))
     whole, uncoded = (float(np.vdot(end - values, end - values)) + 0.1 * end.size for values in (start, base))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,9 @@ class AreaFit:
         Y, Cb and Cr of the reference and of the copy, and the pixels that were measured.
     coded : list of float
         Shares of the errors that a JPEG accounts for (:func:`llise.diagnosis.colour_coding.coded_shares`).
+    beside : tuple
+        Mean squared errors that a factor leaves of the chroma and a line of the luma, the line as gain and offset, and
+        how alike neighbouring pixels of the former are.
 
     Examples
     --------
@@ -76,6 +80,7 @@ class AreaFit:
     noise: float
     planes: tuple[np.ndarray, np.ndarray, np.ndarray]
     coded: list[float]
+    beside: tuple[float, float, tuple[float, float], list[float]]
 
     def finer_sigma(self) -> float:
         """Return the blur of the chroma between those that were tried first.
@@ -137,7 +142,7 @@ class AreaFit:
         >>> fit.noise_beside()  # doctest: +SKIP
         30.2
         """
-        power, in_luma, _, grain = _beside_levels(*self.planes)
+        power, in_luma, _, grain = self.beside
         alike = max(abs(value) for value in grain)
         return power if power > max(LEAST_NOISE, NOISE_RATIO * in_luma) and alike < MOST_ALIKE else 0.0
 
@@ -158,7 +163,7 @@ class AreaFit:
         (1.0, 12.0)
         """
         before, after, mask = self.planes
-        in_chroma, left, line, _ = _beside_levels(before, after, mask)
+        in_chroma, left, line, _ = self.beside
         error = (after - before)[..., 0][mask]
         whole = float((error * error).mean())
         return line if left < LINE_LEAVES * whole and left < LUMA_LEAK * in_chroma else None
@@ -199,9 +204,9 @@ def fit_area(reference: np.ndarray, copy: np.ndarray, blocks: ColourBlocks, area
         "unknown": free_model(samples),
     }
     pixels = region_pixels(reference, copy, area, TILES)
-    of_pixels, sigma, noise, planes, coded = _pixel_features(*pixels, models)
+    of_pixels, found = _pixel_features(*pixels, models)
     features = [*_mean_features(samples, blocks, area, models, spread), *of_pixels]
-    return AreaFit(np.array(features, np.float32), models, samples, sigma, noise, planes, coded)
+    return AreaFit(np.array(features, np.float32), models, samples, **found)
 
 
 def _samples(blocks: ColourBlocks, area: np.ndarray) -> Samples:
@@ -260,8 +265,8 @@ def _mean_features(
 
 def _pixel_features(
     reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, models: dict[str, Model]
-) -> tuple[list[float], float, float, tuple[np.ndarray, np.ndarray, np.ndarray], list[float]]:
-    """Of single pixels; the blur of the chroma, the error that it leaves, what was measured, shares of a JPEG."""
+) -> tuple[list[float], dict[str, Any]]:
+    """Of single pixels; also what else is kept of them."""
     before, after = planes_of(reference), planes_of(copy)
     error = after - before
     ends = (copy <= 0) | (copy >= 255)
@@ -277,7 +282,8 @@ def _pixel_features(
     inner_luma, inner = luma[usable], chroma[usable]
     power, luma_power = float((inner * inner).mean()), float((inner_luma * inner_luma).mean())
     noise = float((rest[usable] ** 2).mean())
-    in_chroma, in_luma, _, grain = _beside_levels(before, after, usable)
+    beside = _beside_levels(before, after, usable)
+    in_chroma, in_luma, _, grain = beside
     coded = coded_shares(reference, after, mask, models)
     fine = [_detail(error[..., i], usable) for i in range(3)]
     features = [
@@ -298,22 +304,25 @@ def _pixel_features(
         *coded[:-1],
         *_luma_left(reference, after[..., 0], usable, models, luma_power, power),
     ]  # fmt: skip
-    return features, sigma, noise, (before, after, usable), coded
+    found = {"sigma": sigma, "noise": noise, "planes": (before, after, usable), "coded": coded, "beside": beside}
+    return features, found
 
 
 def _beside_levels(
     before: np.ndarray, after: np.ndarray, mask: np.ndarray
 ) -> tuple[float, float, tuple[float, float], list[float]]:
     """What a factor leaves of the chroma and a line of the luma; the line; how alike neighbours in the former are."""
-    luma, copy = before[..., 0][mask], after[..., 0][mask]
+    own, other = before[mask], after[mask]
+    luma, copy = own[:, 0], other[:, 0]
     gain = float(np.cov(luma, copy)[0, 1] / max(float(luma.var()), 1e-3))
     in_luma = float(np.var(copy - gain * luma))
     line = gain, float((copy - gain * luma).mean())
-    chroma = before[..., 1:]
-    factor = float((chroma * after[..., 1:])[mask].sum() / max(float((chroma * chroma)[mask].sum()), 1e-3))
-    rest = after[..., 1:] - factor * chroma
-    rest = rest - rest[mask].mean(axis=0)
-    return float((rest[mask] ** 2).mean()), in_luma, line, _grain(rest, mask)
+    chroma, chroma_copy = own[:, 1:], other[:, 1:]
+    factor = float(np.vdot(chroma, chroma_copy) / max(float(np.vdot(chroma, chroma)), 1e-3))
+    inner = chroma_copy - factor * chroma
+    middle = inner.mean(axis=0)
+    rest = after[..., 1:] - factor * before[..., 1:] - middle
+    return float(((inner - middle) ** 2).mean()), in_luma, line, _grain(rest, mask)
 
 
 def _grain(rest: np.ndarray, mask: np.ndarray) -> list[float]:

@@ -24,6 +24,9 @@ MOST_AREAS = 6
 MOST_OF_ALL = 0.5
 """Share of the picture from which other colours may come from a fault of the luma that is everywhere."""
 
+CURVE_LEAVES = 0.05
+"""Share of the shifts of chroma that a curve leaves where it is the only change."""
+
 EXCLUDED = 0.1
 """Probability below which an area contradicts the answer of all areas together."""
 
@@ -135,8 +138,9 @@ def colour_findings(
         return []
     union = np.any(areas, axis=0)
     whole = _judged(reference, copy, blocks, union, judge)
-    if union.mean() > MOST_OF_ALL and whole[2] > 0.5 and (part := inner_part(union, blocks)) is not None:
-        areas = [part, union & ~part]
+    if union.mean() > MOST_OF_ALL and whole[2] > 0.5 and not _is_curve(whole[3]):
+        part = inner_part(union, blocks)
+        areas = areas if part is None else [part, union & ~part]
     large = [area for area in areas[:MOST_AREAS] if area.sum() >= LARGE_AREA]
     parts = [_judged(reference, copy, blocks, area, judge) for area in large] if len(areas) > 1 and large else []
     answer = int(whole[1].argmax())
@@ -191,6 +195,12 @@ def _answer(probabilities: np.ndarray, fit: AreaFit) -> tuple[str, float]:
         best = 1 + int(probabilities[1:].argmax())
         return ANSWERS[best], min(float(probabilities[best] / probabilities[1:].sum()), UNSEEN)
     return ANSWERS[best], float(probabilities[best])
+
+
+def _is_curve(fit: AreaFit) -> bool:
+    """Whether one curve for all channels, such as a change of contrast, explains the shifts of chroma everywhere."""
+    samples = replace(fit.samples, weight=np.ones_like(fit.samples.weight))
+    return curve_misfit(samples) <= CURVE_LEAVES * samples.chroma_misfit(samples.before)
 
 
 def _is_flat(fit: AreaFit) -> bool:
