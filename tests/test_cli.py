@@ -107,12 +107,12 @@ def test_help_lists_all_commands_and_imports_no_heavy_library(run):
 def test_the_false_alarm_rate_decides_what_is_unknown(tmp_path, run):
     reference = llise.datasets.reference()[100:228, 100:228]
     Image.fromarray(reference).save(tmp_path / "a.png")
-    Image.fromarray(llise.distortions.apply(reference, "blur", 60, warn=False)).save(tmp_path / "b.png")
+    Image.fromarray(llise.distortions.apply(reference, "gaussian_noise", 60, warn=False)).save(tmp_path / "b.png")
     verdicts = {}
     for rate in ("0", "0.999"):
         done = run("diagnose", tmp_path / "a.png", tmp_path / "b.png", "--json", "--false-alarms", rate)
         verdicts[rate] = json.loads(done.stdout)["images"][0]["verdict"]
-    assert verdicts == {"0": ["blur"], "0.999": ["unknown"]}
+    assert verdicts == {"0": ["gaussian_noise"], "0.999": ["unknown"]}
     assert run("diagnose", tmp_path / "a.png", tmp_path / "b.png", "--false-alarms", "1").returncode == 2
 
 
