@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf, log10
 from typing import Literal
 
 import numpy as np
@@ -216,3 +217,25 @@ def _window_sums(values: np.ndarray) -> np.ndarray:
         four = two[:-2] + two[2:]
         values = (four[:-3] + two[4:-1] + values[6:]).T
     return values
+
+
+def psnr_of(mse: float) -> float:
+    """Return the peak signal-to-noise ratio of 8-bit pictures.
+
+    Parameters
+    ----------
+    mse : float
+        Mean squared error.
+
+    Returns
+    -------
+    float
+        Decibels; infinite where nothing differs.
+
+    Examples
+    --------
+    >>> from llise.differences import psnr_of
+    >>> round(psnr_of(100.0), 2), psnr_of(0.0)
+    (28.13, inf)
+    """
+    return 10 * log10(255**2 / mse) if mse else inf

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import inf, log10
 
 import numpy as np
 from scipy import ndimage
@@ -18,7 +17,7 @@ from llise.diagnosis.colour_judge import ColourJudge
 from llise.diagnosis.colour_measures import ColorMeasures
 from llise.diagnosis.colour_settings import settings_of
 from llise.diagnosis.result import Diagnosis, Fault, Interval, label_blocks
-from llise.differences import BLOCK, measure_differences, ssim_of
+from llise.differences import BLOCK, measure_differences, psnr_of, ssim_of
 from llise.images import as_uint8
 from llise.labels import UNKNOWN
 
@@ -117,7 +116,7 @@ def _luma_measures(reference: np.ndarray, copy: np.ndarray, luma: Diagnosis) -> 
     own, other = as_uint8(reference), as_uint8(copy)
     ssim_map, ssim = ssim_of(own, other)
     mse = measure_differences(own, other).squared_error / own.size
-    return replace(luma, mse=mse, psnr=10 * log10(255**2 / mse) if mse else inf, ssim=ssim, ssim_map=ssim_map)
+    return replace(luma, mse=mse, psnr=psnr_of(mse), ssim=ssim, ssim_map=ssim_map)
 
 
 def judge_colours(reference: np.ndarray, copy: np.ndarray, judge: ColourJudge, judge_luma: JudgeLuma) -> ColourAnswer:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import inf, log10
 
 import numpy as np
 
 from llise.colours import PLANES, planes_of
-from llise.differences import ssim_of
+from llise.differences import psnr_of, ssim_of
 
 ROWS = 256
 """Rows that are converted at once, so that large pictures need little memory."""
@@ -44,7 +43,7 @@ class ColorMeasures:
     @property
     def psnr(self) -> float:
         """Peak signal-to-noise ratio over red, green and blue, in dB."""
-        return _decibel(self.mse)
+        return psnr_of(self.mse)
 
     @cached_property
     def difference_map(self) -> np.ndarray:
@@ -82,14 +81,10 @@ class ColorMeasures:
         out = {}
         for number, name in enumerate(PLANES):
             own, other = (np.ascontiguousarray(values[..., number]) for values in planes)
-            out[name] = {"psnr": _decibel(self._error_of(own, other)), "ssim": ssim_of(own, other)[1]}
+            out[name] = {"psnr": psnr_of(self._error_of(own, other)), "ssim": ssim_of(own, other)[1]}
         return out
 
     @staticmethod
     def _error_of(own: np.ndarray, other: np.ndarray) -> float:
         difference = np.subtract(own, other, dtype=np.int32).ravel()
         return float(np.einsum("i,i", difference, difference, dtype=np.int64)) / difference.size
-
-
-def _decibel(mse: float) -> float:
-    return 10 * log10(255**2 / mse) if mse else inf

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from math import inf, log10
-
 import numpy as np
 
-from llise.differences import COLOR_ROUNDING, SSIM_WINDOW, Differences, by_block, ssim_of
+from llise.differences import COLOR_ROUNDING, SSIM_WINDOW, Differences, by_block, psnr_of, ssim_of
 from llise.gate.outcome import Measures
 
 ROWS = 256
@@ -45,7 +43,7 @@ def measure_pair(
     mse = differences.squared_error / n_pixels
     return Measures(
         mse=mse,
-        psnr=10 * log10(255**2 / mse) if mse else inf,
+        psnr=psnr_of(mse),
         ssim=mean_ssim(reference, copy, compared),
         area=float(np.count_nonzero(differences.changed) / (blocks.size if compared is None else blocks.sum())),
         color_difference=None,
