@@ -53,7 +53,9 @@ class AlignedFaults:
     reference: np.ndarray
 
 
-def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> AlignedFaults | None:
+def judge_aligned(
+    reference: np.ndarray, copy: np.ndarray, judge: JudgePart, as_it_lies: Callable[[], list[Fault]]
+) -> AlignedFaults | None:
     """Find the faults of a copy after aligning, if it is misaligned.
 
     Parameters
@@ -62,6 +64,8 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
         The two pictures.
     judge : callable
         Judges what remains.
+    as_it_lies : callable
+        Gives the faults of the copy without aligning; called only where the misalignment is doubtful.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
     >>> from llise.diagnosis.aligned_faults import judge_aligned
     >>> picture = llise.datasets.reference()[200:296, 200:296]
     >>> copy = np.roll(picture, 3, axis=1)
-    >>> found = judge_aligned(picture, copy, lambda a, b: llise.diagnose(a, [b], align=False)[0])
+    >>> found = judge_aligned(picture, copy, lambda a, b: llise.diagnose(a, [b], align=False)[0], list)
     >>> found.faults[0].estimate["misalignment"]["shift_x"].value
     3.0
     """
@@ -88,7 +92,7 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
     if part.min() < part.max():
         rest = judge(np.ascontiguousarray(part), np.ascontiguousarray(copy[aligned.box]))
         doubtful = alignment.confidence < SURE
-        if not rest.is_copy or _is_in_cells(rest) or (doubtful and _is_simpler(judge(reference, copy), rest)):
+        if not rest.is_copy or _is_in_cells(rest) or (doubtful and _is_simpler(as_it_lies(), rest.faults)):
             return None
         faults = [_on_grid_of_copy(fault, aligned, copy.shape) for fault in rest.faults]
     moved = _misalignment(reference, copy, alignment, aligned)
@@ -98,10 +102,10 @@ def judge_aligned(reference: np.ndarray, copy: np.ndarray, judge: JudgePart) -> 
     return AlignedFaults([moved, *faults], aligned.picture)
 
 
-def _is_simpler(as_it_lies: Diagnosis, aligned: Diagnosis) -> bool:
+def _is_simpler(as_it_lies: list[Fault], aligned: list[Fault]) -> bool:
     """Whether a copy needs no misalignment: named kinds explain it as it lies, or it stays unknown after aligning."""
-    explained = sum(fault.area * fault.explained for fault in as_it_lies.faults if UNKNOWN not in fault.kinds)
-    unknown = sum(fault.area for fault in aligned.faults if UNKNOWN in fault.kinds)
+    explained = sum(fault.area * fault.explained for fault in as_it_lies if UNKNOWN not in fault.kinds)
+    unknown = sum(fault.area for fault in aligned if UNKNOWN in fault.kinds)
     return explained > SURELY_EXPLAINED or unknown > 0.5
 
 

@@ -188,15 +188,13 @@ class Diagnoser(ColourReference):
     def _diagnose_grey(self, image: np.ndarray) -> Diagnosis:
         check_same_size(self.reference, image)
         measures = measure_copy(self.reference, image)
+        as_it_lies = cache(lambda: self._faults(image, measures) if measures.changed.any() else [])
         # A kind of one's own may look like a small shift; so it is looked for before a copy is aligned.
-        as_it_lies = self._faults(image, measures) if self.own_kinds and measures.changed.any() else []
-        is_own = sum(fault.area for fault in as_it_lies if fault.kinds[0] in self.own_kinds) > 0.5
-        aligned = judge_aligned(self.reference, image, self._judge_moved) if self.align and not is_own else None
-        if aligned:
-            faults, is_copy = aligned.faults, True
-        else:
-            faults = as_it_lies or (self._faults(image, measures) if measures.changed.any() else [])
-            is_copy = measures.is_copy
+        own = (fault.area for fault in as_it_lies() if fault.kinds[0] in self.own_kinds) if self.own_kinds else ()
+        align = self.align and sum(own) <= 0.5
+        aligned = judge_aligned(self.reference, image, self._judge_moved, as_it_lies) if align else None
+        faults = aligned.faults if aligned else as_it_lies()
+        is_copy = aligned is not None or measures.is_copy
         nearest, position = self.manifold.place(image) if self.manifold else (None, None)
         return Diagnosis(
             faults=faults,
