@@ -18,7 +18,7 @@ from llise.cli.main import commands
 from llise.colours import pixels_of, planes_of
 from llise.diagnosis.colour_judge import ANSWERS, ColourJudge, shipped_colour_judge
 from llise.diagnosis.colour_measures import ColorMeasures
-from llise.diagnosis.judge import JudgeError
+from llise.diagnosis.judge_files import JudgeError, write_judge
 from llise.images import as_uint8
 from llise.labels import COLOR_KINDS, KINDS
 from llise.output.rows import Csv, Json, Table
@@ -247,4 +247,13 @@ def test_the_colour_judge_is_refused_when_it_was_changed(tmp_path):
     content[-9] ^= 1
     path.write_bytes(content)
     with pytest.raises(JudgeError, match="were changed"):
+        ColourJudge.load(path)
+
+
+def test_a_colour_judge_without_an_array_is_refused(tmp_path):
+    path = tmp_path / "judge.safetensors"
+    arrays = shipped_colour_judge().arrays()
+    del arrays["mean"]
+    write_judge(path, "llise", {"answers": list(ANSWERS)}, arrays)
+    with pytest.raises(JudgeError, match=r"lacks the array 'mean'; train it again with python -m .*colour_train"):
         ColourJudge.load(path)

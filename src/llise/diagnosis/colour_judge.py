@@ -6,7 +6,6 @@ plain arrays only (safetensors), and says in its header what it was trained for.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from llise.diagnosis import network
-from llise.diagnosis.judge import JudgeError, standardised
+from llise.diagnosis.judge import standardised
+from llise.diagnosis.judge_files import JudgeError, read_judge, write_judge
 from llise.labels import COLOR_KINDS, UNKNOWN
 from llise.storage.array_files import fingerprint_of
-from llise.storage.files import atomic_write
 
-FILE = "colour_judge.safetensors"
+FILE, KEY = "colour_judge.safetensors", "llise"
 NONE = "none"
 
 ANSWERS = (NONE, *COLOR_KINDS, UNKNOWN)
@@ -113,12 +112,8 @@ class ColourJudge:
         path : str or path
             The file.
         """
-        from safetensors.numpy import save
-
         header = {"answers": list(ANSWERS), "training": self.training, "fingerprint": self.fingerprint()}
-        content = save({n: np.ascontiguousarray(v) for n, v in self.arrays().items()}, {"llise": json.dumps(header)})
-        with atomic_write(path) as file:
-            file.write(content)
+        write_judge(path, KEY, header, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ColourJudge:
@@ -139,18 +134,14 @@ class ColourJudge:
         JudgeError
             The file is missing, damaged or for other answers.
         """
-        from safetensors import SafetensorError, safe_open
-
         advice = "train it again with python -m llise.diagnosis.colour_train"
-        try:
-            with safe_open(path, "np") as file:
-                header = json.loads((file.metadata() or {}).get("llise", "{}"))
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError, json.JSONDecodeError) as error:
-            raise JudgeError(f"{path}: not a colour judge ({error}); {advice}") from None
+        header, arrays = read_judge(path, KEY, "a colour judge", advice)
         if header.get("answers") != list(ANSWERS):
             raise JudgeError(f"{path}: was trained for other answers than {', '.join(ANSWERS)}; {advice}")
-        judge = cls._from_arrays(arrays, header.get("training", {}))
+        try:
+            judge = cls._from_arrays(arrays, header.get("training", {}))
+        except KeyError as error:
+            raise JudgeError(f"{path}: lacks the array {error}; {advice}") from None
         if judge.fingerprint() != header.get("fingerprint"):
             raise JudgeError(f"{path}: its arrays were changed; {advice}")
         return judge

@@ -7,7 +7,6 @@ kinds it was trained, on what, and the fingerprint of its arrays.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from functools import cache
@@ -19,15 +18,15 @@ import numpy as np
 from llise.diagnosis import network
 from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.features import feature_names, features
+from llise.diagnosis.judge_files import JudgeError, read_judge, write_judge
 from llise.diagnosis.novelty import Novelty
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE
 from llise.storage.array_files import fingerprint_of
-from llise.storage.files import atomic_write
 
 VERSION = 3
 """Version of the file's form; a judge of another version is refused."""
 
-FILE = "judge.safetensors"
+FILE, KEY = "judge.safetensors", "llise-judge"
 N_LAYERS = 3
 TRAIN_AGAIN = "train it again with python -m llise.diagnosis.train"
 AT_ONCE = 500
@@ -58,10 +57,6 @@ class Taught(Protocol):
         ndarray, shape (n, n_kinds)
             Their sum is at most one.
         """
-
-
-class JudgeError(ValueError):
-    """A judge file cannot be used; the message names it and says what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,8 +231,6 @@ class Judge:
         >>> from llise.diagnosis.judge import shipped_judge
         >>> shipped_judge().save("judge.safetensors")  # doctest: +SKIP
         """
-        from safetensors.numpy import save
-
         header = {
             "version": VERSION,
             "features": feature_names(),
@@ -245,9 +238,7 @@ class Judge:
             "fingerprint": self.fingerprint(),
             "training": self.training,
         }
-        arrays = {name: np.ascontiguousarray(values) for name, values in self.arrays().items()}
-        with atomic_write(path) as file:
-            file.write(save(arrays, metadata={"llise-judge": json.dumps(header)}))
+        write_judge(path, KEY, header, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Judge:
@@ -273,16 +264,7 @@ class Judge:
         >>> from llise.diagnosis.judge import Judge
         >>> Judge.load("judge.safetensors")  # doctest: +SKIP
         """
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, "numpy") as file:
-                header = json.loads((file.metadata() or {})["llise-judge"])
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                if not isinstance(header, dict):
-                    raise TypeError("its header is not a dictionary")
-        except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
-            raise JudgeError(f"{path}: not a judge of llise ({error}); {TRAIN_AGAIN}") from None
+        header, arrays = read_judge(path, KEY, "a judge of llise", TRAIN_AGAIN)
         known = {"version": VERSION, "features": feature_names(), "sets": ["+".join(kinds) for kinds in SETS]}
         for name, expected in known.items():
             if header.get(name) != expected:
