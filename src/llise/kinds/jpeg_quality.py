@@ -12,14 +12,24 @@ from llise.kinds.jpeg_tables import COSINES, quality_table
 QUALITIES = np.arange(1, 101)
 """Qualities that are tried."""
 
+WELL_CODED, ROUNDED = 27.0, 0.7
+"""Cost of a table, and its share of that of no coding at all, between which other ways of rounding are tried."""
+
+TIE = 0.02
+"""Cost of a step that is e times as large as a likely one."""
+
 ROUNDINGS = (0.46, 0.42, 0.375, 0.333, 0.3)
-"""Parts of a step from which a coder may round up, besides one half."""
+"""What a coder may add to a number of steps before its fraction is cut off, besides one half."""
 
 COMB_BLOCKS = 130
 """Blocks from which single steps are found; every so many of those that are compared."""
 
 MOST_BLOCKS = 400
 """Blocks whose coefficients are compared; of more, an even choice is taken."""
+
+UNEVEN, LEAST_UNEVEN = 4.0, 16
+"""Range of greys of a block from which it tells steps, and the fewest such blocks without clipped pixels: if there are
+fewer, clipped ones are compared too."""
 
 _BLOCK = 8
 _LEVEL = 128.0 * _BLOCK
@@ -57,7 +67,8 @@ class CoefficientPairs:
         unclipped = (after_pixels > 0.5).all(axis=1) & (after_pixels < 254.5).all(axis=1)
         full = filled == 1
         chosen = np.flatnonzero(full & unclipped)
-        if chosen.size < 16:
+        # Even blocks tell nothing but the step of their mean.
+        if np.count_nonzero(np.ptp(after_pixels[chosen], axis=1) >= UNEVEN) < LEAST_UNEVEN:
             chosen = np.flatnonzero(full)
         if chosen.size == 0:
             chosen = np.flatnonzero(filled > 0.5 * filled.max())
@@ -96,20 +107,30 @@ class CoefficientPairs:
         index = int(np.argmin(costs))
         if costs[index] < 64 * 0.5:
             return *_answer(index), 0.5
-        # Of steps that do equally well, the one nearest to the standard table.
-        by_step += 0.02 * np.abs(np.log(_STEPS / _TABLES[index]))
-        best = by_step.argmin(axis=0)
-        single = float(by_step.min(axis=0).sum())
-        choices = [(costs[index], _TABLES[index], 0.5), (single / 0.7, _STEPS[best, 0], 0.5)]
-        if single > 0.3 * _BLOCK * _BLOCK:
-            few = self.after[:: max(1, len(self.after) // COMB_BLOCKS)]
-            comb = _comb_table(_comb_scores(few), _TABLES[index])
-            for rounding in ROUNDINGS:
-                rest = self.after - comb * _rounded_up(self.before / comb, rounding)
-                cost = np.minimum(rest * rest, largest).mean(axis=0).sum()
-                choices.append((float(cost) / 0.7, comb, rounding))
+        single = self._single_steps(by_step, 0.5, index)
+        choices = [(costs[index], _TABLES[index], 0.5), single]
+        whole = float(np.minimum((self.after - self.before) ** 2, largest).mean(axis=0).sum())
+        if WELL_CODED < single[0] < ROUNDED * whole:
+            few = slice(None, None, max(1, len(self.after) // COMB_BLOCKS))
+            trials = {r: _costs_by_step(self.before[few], self.after[few], largest, r) for r in ROUNDINGS}
+            rounding = min(trials, key=lambda r: float(trials[r].min(axis=0).sum()))
+            by_step = _costs_by_step(self.before, self.after, largest, rounding)
+            choices.append(self._single_steps(by_step, rounding, index))
         _, table, rounding = min(choices, key=lambda choice: choice[0])
         return float(QUALITIES[index]), table.reshape(_BLOCK, _BLOCK).astype(float), rounding
+
+    def _single_steps(self, by_step: np.ndarray, rounding: float, index: int) -> tuple[float, np.ndarray, float]:
+        """Cost, table and rounding, with the best step of each frequency.
+
+        Of steps that do equally well, the one nearest to a power of the standard table is taken, which the frequencies
+        follow that tell their steps.
+        """
+        first = (by_step + TIE * np.abs(np.log(_STEPS / _TABLES[index]))).argmin(axis=0)
+        told = (np.rint(self.after / _STEPS[first, 0]) != 0).any(axis=0)
+        likely = _power_of_standard(_STEPS[first, 0], told) if told.any() else _TABLES[index]
+        by_step = by_step + TIE * np.abs(np.log(_STEPS / likely))
+        # A table of one's own must do clearly better than that of a quality.
+        return float(by_step.min(axis=0).sum()) / 0.7, _STEPS[by_step.argmin(axis=0), 0], rounding
 
     def likely_table(self) -> tuple[float, np.ndarray, float]:
         """Return the quality for which multiples of the steps, at the distance of `before`, are most likely.
@@ -164,6 +185,14 @@ class CoefficientPairs:
         return *_answer(index), closeness
 
 
+def _power_of_standard(steps: np.ndarray, told: np.ndarray) -> np.ndarray:
+    """The power of the standard table, times a factor, that comes nearest to the steps that are told."""
+    design = np.stack([np.ones(_TABLES.shape[1]), np.log(_TABLES[49])], axis=1)
+    here = design[told]
+    power = np.linalg.solve(here.T @ here + np.diag([1e-3, 1.0]), here.T @ np.log(steps[told]) + [0.0, 1.0])
+    return np.clip(np.exp(design @ power), 1, 255).astype(np.float32)
+
+
 def _rounded_up(numbers: np.ndarray, rounding: float) -> np.ndarray:
     """Numbers of steps, rounded up from a given part of a step."""
     return np.sign(numbers) * np.floor(np.abs(numbers) + np.float32(rounding))
@@ -174,19 +203,21 @@ def _by_table(by_step: np.ndarray) -> np.ndarray:
     return by_step[_TABLES.astype(int) - 1, np.arange(_BLOCK * _BLOCK)].sum(axis=1)
 
 
-def _costs_by_step(before: np.ndarray, after: np.ndarray, largest: np.float32) -> np.ndarray:
+def _costs_by_step(before: np.ndarray, after: np.ndarray, largest: np.float32, rounding: float = 0.5) -> np.ndarray:
     """Mean squared distance (255, 64) of `after` from multiples of each step next to `before`, by frequency.
 
-    A coefficient that is less than half a step becomes zero, also with all larger steps.
+    A coefficient that is less than the part of a step from which it is rounded up becomes zero, also with all larger
+    steps.
     """
     at_zero = np.minimum(after * after, largest)
     values, after, beyond_zero = before.ravel(), after.ravel(), at_zero.ravel()
     frequency = np.tile(np.arange(before.shape[1]), len(before))
     costs = np.empty((len(_STEPS), before.shape[1]))
     for row, step in enumerate(_STEPS[:, 0]):
-        seen = np.abs(values) > step / 2
+        seen = np.abs(values) > step * (1 - rounding)
         values, after, beyond_zero, frequency = values[seen], after[seen], beyond_zero[seen], frequency[seen]
-        rest = after - step * np.rint(values / step)
+        numbers = np.rint(values / step) if rounding == 0.5 else _rounded_up(values / step, rounding)
+        rest = after - step * numbers
         costs[row] = np.bincount(frequency, np.minimum(rest * rest, largest) - beyond_zero, before.shape[1])
     return (costs + at_zero.sum(axis=0, dtype=np.float64)) / len(before)
 
