@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llise.diagnosis.coder_last import CODED_LAST, coder_last
 from llise.diagnosis.fitted_chain import Chain
 from llise.diagnosis.general_chains import fit_general
 from llise.diagnosis.region_pixels import RegionPixels
@@ -20,14 +21,14 @@ from llise.labels import KINDS
 GREY = ("contrast", "luminance")
 """Kinds that change each grey level into another one."""
 
+BY_GREY = (*GREY, "quantization")
+"""Kinds that can be made with a table of grey levels."""
+
 RANDOM = ("gaussian_noise", "impulse_noise", "speckle_noise")
 """Kinds that cannot be made again pixel by pixel."""
 
 HIDING = ("blur", "jpeg", "jpeg2000", "pixelation", "sharpening")
 """Kinds that look beyond a pixel, so that they change noise that was there before them."""
-
-CODED_LAST = 0.6
-"""Share of coefficients at multiples of steps above which the coder came last."""
 
 
 def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chain | None:
@@ -279,9 +280,8 @@ def _random_and_jpeg(pixels: RegionPixels, random: str) -> Chain:
         impulses_last = _jpeg_and_impulses(pixels)
         if _unexplained(impulses_last, pixels) < 0.1:
             return impulses_last
-    quality, table, closeness = pixels.coefficients.likely_table()
-    if closeness > CODED_LAST:
-        coder = jpeg_fit(quality, table)
+    coder = coder_last(pixels)
+    if coder:
         error = copy - coder.apply(reference)
         solve = solve_impulses if random == "impulse_noise" else solve_noise
         return Chain(((random, solve(pixels, coder, error)), ("jpeg", coder)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis.coder_last import coder_last
 from llise.diagnosis.fitted_chain import Chain
 from llise.diagnosis.region_pixels import RegionPixels
 from llise.diagnosis.simulated import likeness, solve_impulses, solve_strength
@@ -18,7 +19,7 @@ from llise.kinds.fitting import Fit, fit_line, line_fit, residual_power, robust_
 from llise.kinds.gaussian_noise import noise_fit
 from llise.kinds.impulse_noise import EXTREMES, count_impulses, find_impulses, impulse_fit
 from llise.kinds.jpeg import jpeg_fit
-from llise.kinds.quantization import even_levels_fit, levels_fit
+from llise.kinds.quantization import even_levels_fit, levels_before, levels_fit
 from llise.kinds.registry import get
 from llise.kinds.speckle_noise import far_from_noise, fit_speckle, fit_two_noises, speckle_fit
 
@@ -34,8 +35,8 @@ SMOOTHING = ("pixelation", "jpeg2000")
 NARROWER = (0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 """Factors on the width of a blur that another kind came after."""
 
-CODED_LAST = 0.6
-"""Share of coefficients at multiples of steps above which the JPEG coder came last."""
+PIECE = 192
+"""Side in pixels of the piece of a picture on which many settings are tried."""
 
 IMPULSES_LAST = 0.1
 """Share of the error that may be left where no impulse is, if impulses came last."""
@@ -99,8 +100,7 @@ def _last(kind: str, pixels: RegionPixels) -> Fit | None:
     if kind == "quantization":
         return levels_fit(pixels.copy, pixels.mask)
     if kind == "jpeg":
-        quality, table, closeness = pixels.coefficients.likely_table()
-        return jpeg_fit(quality, table) if closeness > CODED_LAST else None
+        return coder_last(pixels)
     return None
 
 
@@ -110,6 +110,8 @@ def _in_order(pixels: RegionPixels, first: str, second: str) -> Chain | None:
     known = _last(second, pixels)
     if known and first == "jpeg":
         return _coded_first(pixels, second, known)
+    if first == "quantization":
+        return _levels_first(pixels, second, known)
     target = copy
     best: tuple[float, Chain] | None = None
     for _ in range(ROUNDS if "jpeg2000" in (first, second) else ROUNDS + 1):  # coding is slow
@@ -156,6 +158,17 @@ def _coded_first(pixels: RegionPixels, second: str, after: Fit) -> Chain:
 
     best = min((*range(2, 30, 3), *range(30, 60, 5), *range(60, 96, 7)), key=error)
     return chain(min(range(max(best - 3, 1), min(best + 4, 100)), key=error))
+
+
+def _levels_first(pixels: RegionPixels, second: str, known: Fit | None) -> Chain | None:
+    """Levels before a kind that mixes them: they are found by trying, on a piece of the picture."""
+    piece = pixels.window(PIECE)
+    there = known or get(second).estimate(*piece)
+    if there is None:
+        return None
+    levels = levels_before(there, *piece)
+    after = known or get(second).estimate(levels.apply(pixels.reference), pixels.copy, pixels.mask)
+    return None if after is None else Chain((("quantization", levels), (second, after)))
 
 
 def _grey_and_levels(pixels: RegionPixels, grey: str) -> Chain:

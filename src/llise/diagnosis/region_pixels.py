@@ -63,6 +63,28 @@ class RegionPixels(_Arrays):
         """
         return all(np.array_equal(one, two) for one, two in zip(self, other))
 
+    def window(self, side: int) -> RegionPixels:
+        """Return the square piece with the most pixels of the region.
+
+        Parameters
+        ----------
+        side : int
+            Its side in pixels.
+
+        Returns
+        -------
+        RegionPixels
+            The piece, cut on the grid of blocks; all of the pixels where there are no more.
+        """
+        sums = np.pad(self.mask.cumsum(0).cumsum(1), [(1, 0), (1, 0)])
+        tops, lefts = (np.arange(0, max(n - side, 0) + 1, BLOCK) for n in self.mask.shape)
+        bottoms, rights = (np.minimum(starts + side, n) for starts, n in zip((tops, lefts), self.mask.shape))
+        ends = sums[bottoms][:, rights] - sums[bottoms][:, lefts]
+        inside = ends - (sums[tops][:, rights] - sums[tops][:, lefts])
+        row, column = np.unravel_index(int(inside.argmax()), inside.shape)
+        piece = slice(tops[row], bottoms[row]), slice(lefts[column], rights[column])
+        return RegionPixels(*(values[piece] for values in self))
+
     @cached_property
     def coefficients(self) -> CoefficientPairs:
         """Cosine coefficients of their blocks."""

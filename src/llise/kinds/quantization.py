@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import product
 from typing import Unpack
 
 import numpy as np
@@ -126,6 +127,52 @@ def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> 
     return _table_fit(tables[best], levels), gain, target - gain * float(centres[best])
 
 
+def levels_before(step: Fit, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
+    """Find even levels that a known step came after, by trying many.
+
+    Parameters
+    ----------
+    step : Fit
+        What was done to the image of few levels, such as blur or a coder.
+    before, after : ndarray, shape (h, w)
+        Images before the levels and after the step.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to compare.
+
+    Returns
+    -------
+    Fit
+        Rounding to the levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import ndimage
+    >>> from llise.kinds.fitting import Fit
+    >>> from llise.kinds.quantization import levels_before
+    >>> image = ndimage.gaussian_filter(np.random.default_rng(0).normal(128, 900, (64, 64)), 5).clip(0, 255)
+    >>> blur = Fit({}, lambda picture: ndimage.gaussian_filter(picture, 1.0))
+    >>> copy = blur.apply(np.rint(image / 51) * 51)
+    >>> levels_before(blur, image, copy, image >= 0).parameters
+    {'levels': 6.0}
+    """
+    inside = np.flatnonzero(mask)
+    target = after.ravel()[inside]
+
+    def fit(trial: tuple[float, str]) -> Fit:
+        levels, rule = trial
+        return _table_fit(np.rint(_evenly(levels, rule, 0.0, 255.0)), float(levels))
+
+    def error(trial: tuple[float, str]) -> float:
+        rest = step.apply(fit(trial).apply(before)).ravel()[inside] - target
+        return float(rest @ rest)
+
+    near, _ = min(product((*range(2, 9), *_ROUGH_COUNTS), _RULES[:2]), key=error)
+    whole = [max(round(near) + i, 2) for i in (-1, 0, 1)]
+    near, rule = min(product((*whole, *np.clip(near * _NEAR, 2.0, None)), _RULES), key=error)
+    return fit(min(product((near, *np.clip(near * _NEARER, 2.0, None)), (rule,)), key=error))
+
+
 def levels_fit(after: np.ndarray, mask: np.ndarray) -> Fit | None:
     """Find the levels of an image from the greys that it has, where rounding to them came last.
 
@@ -171,6 +218,7 @@ def _table_fit(table: np.ndarray, levels: float) -> Fit:
 
 _MOST_LEVELS = 96
 _RULES = "nearest", "floor", "middle", "stretched"
+_ROUGH_COUNTS, _NEAR, _NEARER = np.geomspace(2.2, 40, 60), np.linspace(0.96, 1.04, 9), np.linspace(0.992, 1.008, 9)
 _COUNTS = (*range(2, 65), *range(66, 130, 2), 144, 160, 192, 256)
 
 
