@@ -25,8 +25,11 @@ MAY_BE_TAUGHT = 0.05
 TINY, DOUBTFUL = 0.01, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
 
-LEAST_CONTENT, LEAST_CONFIDENCE = 8, 0.05
-"""Fewest blocks of doubtful content that is a fault of its own, and its least confidence."""
+LEAST_CONTENT = 8
+"""Fewest blocks of doubtful content that is a fault of its own."""
+
+LEAST_CONFIDENCE, SMALL = 0.1, 0.02
+"""Confidence below which also parts of up to this share of all damaged blocks are strays."""
 
 MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
 """Shares of changed blocks that make a gap of one part, beside others that are none."""
@@ -236,17 +239,22 @@ def _with_the_unknown(parts: list[Part]) -> list[Part]:
 def _without_strays(parts: list[Part]) -> list[Part]:
     """Islands of few blocks take the kinds of a larger part where the judge does not exclude them.
 
-    So do parts that are tiny against all of the damage, where they are doubtful or have only some of the larger part's
-    kinds: in a flat spot of a blurred picture with impulses, the impulses are all that can be seen.
+    So do parts that are tiny against all of the damage, where they are doubtful, not known while a larger part of their
+    area is, or have only some of the larger part's kinds: in a flat spot of a blurred picture with impulses, the
+    impulses are all that can be seen.
     """
-    tiny = TINY * sum(float(part.mask.sum()) for part in parts)
+    tiny, small = (share * sum(float(part.mask.sum()) for part in parts) for share in (TINY, SMALL))
 
     def is_stray(part: Part) -> bool:
         size = part.mask.sum()
+        if part.confidence < LEAST_CONFIDENCE and size < small:
+            return True
         if size >= tiny:
             return bool(size < SMALL_ISLAND)
         less = any(set(part.kinds) < set(other.kinds) for other in parts if other.mask.sum() >= tiny)
-        content = part.is_content and size >= LEAST_CONTENT and part.confidence >= LEAST_CONFIDENCE
+        if part.kinds == (UNKNOWN,) and any(other.area == part.area for other in parts if other.mask.sum() >= tiny):
+            return True
+        content = part.is_content and size >= LEAST_CONTENT
         return bool(size < SMALL_ISLAND or less or (part.confidence < DOUBTFUL and not content))
 
     large = [part for part in parts if not is_stray(part)]
@@ -254,7 +262,7 @@ def _without_strays(parts: list[Part]) -> list[Part]:
     for part in parts:
         if not is_stray(part):
             continue
-        least = 0.02 if part.confidence >= DOUBTFUL else 0.0
+        least = 0.02 if part.confidence >= DOUBTFUL and part.kinds != (UNKNOWN,) else 0.0
         hosts = [host for host in large if part.probability_of(host.kinds) > least or _are_nested(host, part)]
         if hosts:
             host = max(hosts, key=lambda host: part.probability_of(host.kinds))

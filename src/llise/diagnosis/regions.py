@@ -79,7 +79,9 @@ def connected_areas(changed: np.ndarray) -> list[np.ndarray]:
         if sizes[sizes < SMALL_ISLAND].sum() <= MOST_IN_ISLANDS * sizes.sum():
             break
     labels = _with_islands(np.where(changed, labels, 0), sizes)
-    return [_closed(changed & (labels == number), 2 * gap) for number in np.unique(labels[changed])]
+    areas = (changed & (labels == number) for number in np.unique(labels[changed]))
+    # A few hot pixels are where they are, and not between them.
+    return [_closed(area, 2 * gap) if np.count_nonzero(area) >= SMALL_ISLAND else area for area in areas]
 
 
 def _with_islands(labels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
