@@ -14,12 +14,12 @@ from llise.diagnosis.judge import greys, shipped_judge
 from llise.diagnosis.novelty import CLUES
 from llise.diagnosis.second_look import draw_evidence
 from llise.diagnosis.sets import SETS
+from llise.diagnosis.simpler_kinds import explains_as_well
 from llise.diagnosis.verification import (
     EVIDENCE,
     MOST_SETS,
     NO_EVIDENCE,
     evidence,
-    explains_as_well,
     fit_weights,
     likely_sets,
     weighed,
@@ -64,21 +64,46 @@ def test_evidence_turns_a_doubtful_answer():
     probabilities = np.zeros(len(SETS))
     probabilities[[code("blur"), code("contrast", "blur")]] = 0.4, 0.6
     copy = distortions.apply(IMAGE, "blur", 100)
-    codes = likely_sets(probabilities, WHOLE.size)
-    table = evidence(CopyEstimates(IMAGE, copy), WHOLE, probabilities, codes, greys(IMAGE))
+    estimates = CopyEstimates(IMAGE, copy)
+    codes = likely_sets(probabilities, WHOLE, estimates)
+    table = evidence(estimates, WHOLE, probabilities, codes, greys(IMAGE))
     after = weighed(probabilities, codes, table, shipped_judge().verification)
     assert SETS[int(after.argmax())] == ("blur",) and after.sum() == pytest.approx(1)
 
 
 def test_sure_answers_and_tiny_parts_are_left_alone():
-    sure = np.eye(len(SETS))[3]
-    assert likely_sets(sure, 100) == [] and likely_sets(EVEN, 2) == []
-    assert len(likely_sets(EVEN, 100)) == MOST_SETS
+    sure, estimates = np.eye(len(SETS))[3], CopyEstimates(IMAGE, IMAGE)
+    few = np.zeros_like(WHOLE)
+    few[0, :2] = True
+    assert likely_sets(sure, WHOLE, estimates) == [] and likely_sets(EVEN, few, estimates) == []
+    assert len(likely_sets(EVEN, WHOLE, estimates)) == MOST_SETS
+
+
+def test_noise_that_a_coder_hides_is_tried_where_the_coder_alone_leaves_much():
+    surely_jpeg = np.eye(len(SETS))[code("jpeg")]
+    noisy = distortions.apply(IMAGE, "impulse_noise", 150, random_state=0)
+    hidden, plain = (CopyEstimates(IMAGE, distortions.apply(image, "jpeg", 60)) for image in (noisy, IMAGE))
+    assert likely_sets(surely_jpeg, WHOLE, plain) == []
+    assert code("impulse_noise", "jpeg") in likely_sets(surely_jpeg, WHOLE, hidden)
+
+
+def test_hidden_impulses_are_spread_over_blocks_as_impulses_are():
+    noisy = distortions.apply(IMAGE, "impulse_noise", 150, random_state=0)
+    estimates = CopyEstimates(IMAGE, distortions.apply(noisy, "jpeg", 60))
+    impulses, noise = (estimates.of(WHOLE, (kind, "jpeg")).unlike for kind in ("impulse_noise", "gaussian_noise"))
+    assert impulses < 0.7 * noise
+
+
+def test_a_table_of_greys_explains_contrast_but_not_a_local_change():
+    local = np.clip(IMAGE.astype(int) + np.linspace(-30, 30, IMAGE.shape[1]).astype(int), 0, 255).astype(np.uint8)
+    copies = distortions.apply(IMAGE, "contrast", 100), local
+    contrast, other = (CopyEstimates(IMAGE, copy).of(WHOLE, ("contrast",)).unlike for copy in copies)
+    assert contrast < 1 < other
 
 
 def test_weights_are_those_of_greatest_likelihood():
     rng = np.random.default_rng(0)
-    true_weights = np.array([1.0, -0.8, -0.5, -0.3, 0.4, 0.2, -0.2, 0.3, -0.4])
+    true_weights = np.array([1.0, -0.8, -0.5, -0.3, 0.4, 0.2, -0.2, 0.3, -0.4, 0.6, -0.1, 0.5, -0.6, 0.0])
     samples = []
     for _ in range(3000):
         table = rng.normal(size=(rng.integers(2, MOST_SETS + 1), len(EVIDENCE)))

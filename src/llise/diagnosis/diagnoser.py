@@ -23,8 +23,8 @@ from llise.diagnosis.novelty import FALSE_ALARMS, check_false_alarms
 from llise.diagnosis.part_naming import PartNaming
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, label_blocks
+from llise.diagnosis.simpler_kinds import told_apart
 from llise.diagnosis.taught import taught_kinds
-from llise.diagnosis.verification import told_apart
 from llise.images import as_pixels, as_uint8, check_reference, check_same_size
 from llise.kinds.sources import sources
 from llise.labels import UNKNOWN

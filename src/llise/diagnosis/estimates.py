@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from llise.diagnosis.block_sums import BLOCK
-from llise.diagnosis.chains import HIDING, Chain, fit_chain
+from llise.diagnosis.chains import BY_GREY, HIDING, Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.region_pixels import TILE, RegionPixels, region_pixels, whole_pixels
 from llise.diagnosis.result import Interval
-from llise.diagnosis.simulated import likeness
+from llise.diagnosis.simulated import likeness, unlikeness, variance_by_grey
 from llise.differences import measure_differences
 from llise.kinds import registry
 from llise.kinds.fitting import ROUNDING
@@ -43,6 +43,10 @@ class FaultEstimate:
     explained : float
         Share of the error that the kinds with these settings account for, 0 to 1. Random parts count as explained as
         far as what remains is as strong as them and as little alike from pixel to pixel.
+    unlike : float
+        How far the copy is from all that the kinds can make, whatever their settings: of random parts, how differently
+        they and what remains are spread over blocks; of kinds that give each grey another one, how much the greys of
+        the copy differ where the reference has the same. 0 if not at all, or for other kinds.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class FaultEstimate:
     parameters: dict[str, dict[str, Interval]] = field(default_factory=dict)
     severity: dict[str, float] = field(default_factory=dict)
     explained: float = 0.0
+    unlike: float = 0.0
 
 
 def estimate_fault(
@@ -181,7 +186,7 @@ class CopyEstimates:
             for kind, fit in fitted.chain.steps
         }
         severity = {kind: measured * fitted.shares[kind] for kind in kinds}
-        return FaultEstimate({kind: parameters[kind] for kind in kinds}, severity, fitted.explained)
+        return FaultEstimate({kind: parameters[kind] for kind in kinds}, severity, fitted.explained, fitted.unlike)
 
     def _fit(self, region: np.ndarray, kinds: tuple[str, ...]) -> _Fitted | None:
         """Settings of the kinds on the pixels of a region; other regions may have led to the same pixels."""
@@ -207,11 +212,12 @@ class CopyEstimates:
 
 
 class _Fitted(NamedTuple):
-    """Settings of kinds, the share of each in the error, and the share of the error that they explain."""
+    """Settings of kinds, the share of each in the error, the share of it that they explain, and :func:`unlikeness`."""
 
     chain: Chain
     shares: dict[str, float]
     explained: float
+    unlike: float
 
 
 def _key(region: np.ndarray) -> bytes:
@@ -255,8 +261,8 @@ def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) ->
     return total / max(count, 1)
 
 
-def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], float]:
-    """Share of each kind in the error, and share of the error that all of them explain."""
+def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], float, float]:
+    """Share of each kind in the error, share of it that all of them explain, and how unlike random parts are to it."""
     reference, copy, mask = pixels
     drawn = chain.draw(reference)
     inside = np.flatnonzero(mask)
@@ -265,7 +271,7 @@ def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], floa
     shares = {kind: part / whole if whole > 0 else 1 / len(parts) for kind, part in parts.items()}
     total = _power(copy - reference, inside)
     if total <= 0:
-        return shares, 1.0
+        return shares, 1.0, 0.0
     is_random = any(fit.draw for _, fit in chain.steps)
     remade = chain.images(reference)[-1] if is_random else drawn[-1]
     left = mask if chain.hit is None else mask & ~chain.hit
@@ -274,11 +280,17 @@ def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], floa
         expected = np.where(np.abs(expected) > 5 * np.std(rest[left]) + 0.5, 0, expected) if left.any() else expected
     pixels_left = np.flatnonzero(left)
     unexplained = _power(rest, pixels_left)
+    unlike = 0.0
+    if is_random:
+        unlike = unlikeness(np.where(left, rest, 0), np.where(left, expected, 0), mask)
+    elif set(parts) <= set(BY_GREY):
+        unlike = float(np.log1p(variance_by_grey(reference[mask], copy[mask]) / ROUNDING))
     if is_random:
         match = float(np.clip(1 - 2 * max(abs(likeness(rest, left) - likeness(expected, left)) - 0.05, 0), 0, 1))
         unexplained -= match * min(_power(expected, pixels_left) * 1.05, unexplained)
     share = pixels_left.size / max(inside.size, 1)
-    return shares, float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
+    explained = float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
+    return shares, explained, unlike
 
 
 def _power(values: np.ndarray, places: np.ndarray) -> float:

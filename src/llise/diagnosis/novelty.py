@@ -16,7 +16,7 @@ import numpy as np
 
 from llise.diagnosis.estimates import FaultEstimate
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE
-from llise.diagnosis.verification import unexplained_by_form
+from llise.diagnosis.verification import FIT, fit_of
 
 FALSE_ALARMS = 0.01
 """Share of the parts with named kinds that may be called unknown."""
@@ -30,10 +30,7 @@ WEAK = 25.0
 RANKS = np.concatenate([np.linspace(0, 0.9, 91), 1 - np.geomspace(0.1, 1e-4, 110)[1:]])
 """Quantiles of the scores that are kept for each class."""
 
-CLUES = (
-    "one", "log odds of unknown", "log probability", "unexplained", "unexplained with noise",
-    "unexplained with hidden noise", "noise", "hidden noise", "two kinds", "log error",
-)  # fmt: skip
+CLUES = ("one", "log odds of unknown", "log probability", *FIT, "two kinds", "log error")
 """What the score of a part is made of."""
 
 SHARPER = 0.5
@@ -157,14 +154,12 @@ def clues_of(probabilities: np.ndarray, estimate: FaultEstimate, error: float) -
     """
     strange = float(np.clip(probabilities[UNKNOWN_CODE], 1e-6, 1 - 1e-6))
     code = named(probabilities)
-    unexplained, noise = unexplained_by_form(SETS[code], estimate.explained)
     return np.array(
         [
             1.0,
             np.log(strange / (1 - strange)),
             np.log(max(float(probabilities[code]) / (1 - strange), 1e-6)),
-            *unexplained,
-            *noise,
+            *fit_of(SETS[code], estimate),
             float(len(SETS[code]) > 1),
             np.log(error + 1.0),
         ]

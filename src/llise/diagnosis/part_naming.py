@@ -17,8 +17,9 @@ from llise.diagnosis.outliers import outliers
 from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
+from llise.diagnosis.simpler_kinds import simplest
 from llise.diagnosis.taught import TaughtKinds
-from llise.diagnosis.verification import evidence, likely_sets, simplest, weighed
+from llise.diagnosis.verification import evidence, likely_sets, weighed
 
 UNUSUAL, LEAST_USUAL = 0.2, 0.4
 """p-value below which named kinds are said with less confidence, and the factor on it where the p-value vanishes. Two
@@ -119,8 +120,8 @@ class PartNaming:
 
     def _verified(self, part: Part, estimates: CopyEstimates) -> Part:
         """A doubtful part after the copy was made again with each likely set of kinds."""
-        codes = likely_sets(part.probabilities, int(part.mask.sum()))
-        if not codes or part.is_taught:
+        codes = [] if part.is_taught else likely_sets(part.probabilities, part.mask, estimates)
+        if not codes:
             return part
         table = evidence(estimates, part.mask, part.probabilities, codes, self._greys)
         probabilities = weighed(part.probabilities, codes, table, self.judge.verification)

@@ -88,7 +88,7 @@ def draw_evidence(names: tuple[str, ...], judge: Judge, seeds: Iterable[tuple[in
                     continue
                 region = area & (codes == code)
                 probabilities = judge(own[None], sums[core].sum(0, dtype=np.float64), level)[0]
-                likely = likely_sets(probabilities, int(region.sum()))
+                likely = likely_sets(probabilities, region, estimates)
                 table = evidence(estimates, region, probabilities, likely, level) if code in likely else None
                 estimate = estimates.of(region, SETS[named(probabilities)])
                 clues = clues_of(probabilities, estimate, region_error(scene.reference, scene.copy, region))

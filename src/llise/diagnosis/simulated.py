@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from llise.diagnosis.region_pixels import RegionPixels
+from llise.differences import by_block
 from llise.kinds.fitting import ROUNDING, Fit, robust_scale
 from llise.kinds.gaussian_noise import noise_fit
 from llise.kinds.impulse_noise import impulse_fit
@@ -43,6 +44,67 @@ def likeness(field: np.ndarray, mask: np.ndarray) -> float:
         pairs = int(np.count_nonzero(mask[first] & mask[second]))
         total += _products(masked[first], masked[second]) / (pairs or 1) / power
     return total / 2
+
+
+def unlikeness(field: np.ndarray, other: np.ndarray, mask: np.ndarray) -> float:
+    """Return how differently two fields are spread over blocks: impulses are strong in some, noise is in all of them.
+
+    Parameters
+    ----------
+    field, other : ndarray, shape (h, w)
+        Differences about zero.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+
+    Returns
+    -------
+    float
+        Mean distance between the logarithms of the powers of blocks, both in the order of their size; 0 if alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.simulated import unlikeness
+    >>> even, spike = np.full((8, 16), 2.0), np.zeros((8, 16))
+    >>> spike[0, 0] = 20
+    >>> everywhere = np.ones((8, 16), bool)
+    >>> unlikeness(even, -even, everywhere), unlikeness(even, spike, everywhere) > 1
+    (0.0, True)
+    """
+    full = by_block(mask).all(axis=-1)
+    if not full.any():
+        return 0.0
+    powers = (np.mean(by_block(values)[full] ** 2, axis=-1, dtype=np.float64) for values in (field, other))
+    one, two = (np.sort(np.log(power + ROUNDING)) for power in powers)
+    return float(np.abs(one - two).mean())
+
+
+def variance_by_grey(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the variance of pixels that had the same grey level.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (n,)
+        Grey levels of the pixels in two images.
+
+    Returns
+    -------
+    float
+        What no table of grey levels explains.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.simulated import variance_by_grey
+    >>> greys = np.arange(1000) % 250
+    >>> variance_by_grey(greys, 255 - greys), variance_by_grey(greys, greys + np.arange(1000) // 500) > 0.2
+    (0.0, True)
+    """
+    greys = np.clip(np.rint(before), 0, 255).astype(int)
+    count = np.bincount(greys, minlength=256)
+    mean = np.bincount(greys, after, 256) / np.maximum(count, 1)
+    rest = after - mean[greys]
+    return float(rest @ rest) / max(greys.size - int(np.count_nonzero(count)), 1)
 
 
 def _products(a: np.ndarray, b: np.ndarray) -> float:

@@ -8,14 +8,12 @@ judge's own probability, with weights that the training fits (a conditional logi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
 from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
-from llise.diagnosis.faults import MAY_BE_TAUGHT, Part
-from llise.diagnosis.sets import SETS, UNKNOWN, UNKNOWN_CODE
+from llise.diagnosis.sets import SETS, UNKNOWN_CODE
 
 SURE = 0.96
 """Probability from which a part is not looked at again."""
@@ -27,35 +25,42 @@ MOST_SETS = 4
 LEAST_BLOCKS = 6
 """Most sets that are tried, and fewest blocks of a part on which that is worth it."""
 
-EVIDENCE = (
-    "log probability", "unexplained", "unexplained with noise", "unexplained with hidden noise", "two kinds", "noise",
-    "hidden noise", "smaller share", "odd pivot",
+FIT = (
+    "unexplained", "unexplained with noise", "unexplained with hidden noise", "unexplained by JPEG alone", "noise",
+    "hidden noise", "JPEG alone", "unlike noise", "unlike hidden noise", "unlike a table",
 )  # fmt: skip
-"""What is known of each set that is tried; noise is hidden where a blur or a coder may have come after it."""
+"""How well kinds fit. Noise is hidden where a blur or a coder may have come after it; a JPEG coder can be repeated
+exactly, so that little of its error may be left."""
 
-NEARLY_ALL, AS_MUCH = 0.95, 0.02
-"""Share of the error that one kind of a pair must explain, and how much less than both, to be preferred."""
+EVIDENCE = ("log probability", *FIT, "two kinds", "smaller share", "odd pivot")
+"""What is known of each set that is tried."""
 
-WELL_EXPLAINED, AS_WELL = 0.85, 0.05
-"""Share of the error that the kinds of the area must explain, and how much less than the part's own kinds they may."""
+WELL_CODED = 0.08
+"""Share of the error up to which a JPEG coder alone accounts for a part: coders round in several ways."""
 
 LEAST_UNEXPLAINED = 0.004
 LEAST_SHARE = 1e-3
 FURTHEST_PIVOT = 3.0
 
+_HIDDEN_BY_JPEG = [
+    code for code, kinds in enumerate(SETS) if "jpeg" in kinds and {*RANDOM, "quantization"} & set(kinds)
+]
+
 NO_EVIDENCE = np.eye(1, len(EVIDENCE), dtype=np.float32)[0]
 """Weights that leave the judge's probabilities as they are."""
 
 
-def likely_sets(probabilities: np.ndarray, blocks: int) -> list[int]:
+def likely_sets(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> list[int]:
     """Return the sets of kinds that are worth trying.
 
     Parameters
     ----------
     probabilities : ndarray, shape (n_sets,)
         What the judge says of a part.
-    blocks : int
-        Size of the part.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of the part.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
 
     Returns
     -------
@@ -65,14 +70,24 @@ def likely_sets(probabilities: np.ndarray, blocks: int) -> list[int]:
     Examples
     --------
     >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
     >>> from llise.diagnosis.verification import likely_sets
-    >>> likely_sets(np.array([0.3, 0.0, 0.7]), 20), likely_sets(np.array([0.0, 0.0, 1.0]), 20)
-    ([2, 0], [])
+    >>> estimates, region = CopyEstimates(*np.zeros((2, 64, 64), np.uint8)), np.ones((8, 8), bool)
+    >>> likely_sets(np.array([0.3, 0.0, 0.7]), region, estimates)
+    [2, 0]
+    >>> likely_sets(np.array([0.0, 0.0, 1.0]), region, estimates)
+    []
     """
-    if blocks < LEAST_BLOCKS or probabilities.max() >= SURE:
+    if np.count_nonzero(region) < LEAST_BLOCKS:
         return []
-    first = np.argsort(-probabilities[:UNKNOWN_CODE], kind="stable")[:MOST_SETS]
-    codes = [int(code) for code in first if probabilities[code] >= LIKELY]
+    order = [int(code) for code in np.argsort(-probabilities[:UNKNOWN_CODE], kind="stable")]
+    codes = [code for code in order[:MOST_SETS] if probabilities[code] >= LIKELY]
+    # What a coder almost wipes out can only be seen by making the part again.
+    hidden = SETS[order[0]] == ("jpeg",) and 1 - estimates.of(region, ("jpeg",)).explained > WELL_CODED
+    if hidden:
+        codes += [code for code in order if code in _HIDDEN_BY_JPEG and code not in codes]
+    elif probabilities.max() >= SURE:
+        return []
     return codes if len(codes) > 1 else []
 
 
@@ -120,15 +135,13 @@ def evidence(
     for code in codes:
         kinds = SETS[code]
         estimate = estimates.of(region, kinds)
-        unexplained, noise = unexplained_by_form(kinds, estimate.explained)
         total = sum(estimate.severity.values()) or 1.0
         smaller = np.log(max(min(estimate.severity.values()) / total, LEAST_SHARE)) if len(kinds) > 1 else 0.0
         rows.append(
             [
                 np.log(max(float(probabilities[code]), 1e-6)),
-                *unexplained,
+                *fit_of(kinds, estimate),
                 float(len(kinds) > 1),
-                *noise,
                 smaller,
                 _odd_pivot(estimate, kinds, greys),
             ]
@@ -136,32 +149,38 @@ def evidence(
     return np.array(rows)
 
 
-def unexplained_by_form(kinds: tuple[str, ...], explained: float) -> tuple[list[float], list[float]]:
-    """Return what kinds leave unexplained, apart for kinds without noise, with noise and with hidden noise.
+def fit_of(kinds: tuple[str, ...], estimate: FaultEstimate) -> list[float]:
+    """Return how well kinds fit, apart for kinds without noise, with noise, with hidden noise, and for JPEG alone.
 
     Parameters
     ----------
     kinds : tuple of str
         One kind or two.
-    explained : float
-        Share of the error that they explain.
+    estimate : FaultEstimate
+        Their settings.
 
     Returns
     -------
-    unexplained : list of float
-        Logarithm of the share that is left in the column of their form, 0 in the two others.
-    noise : list of float
-        1 in the column of noise, or of noise that may be hidden below another kind.
+    list of float
+        In the order of :data:`FIT`: logarithm of the share of the error that is left, 1 for the form of the kinds, and
+        how unlike the noise is; 0 in the columns of other forms.
 
     Examples
     --------
-    >>> from llise.diagnosis.verification import unexplained_by_form
-    >>> unexplained_by_form(("gaussian_noise", "blur"), 0.0)
-    ([0.0, 0.0, 0.0], [0.0, 1.0])
+    >>> from llise.diagnosis.estimates import FaultEstimate
+    >>> from llise.diagnosis.verification import FIT, fit_of
+    >>> fit = dict(zip(FIT, fit_of(("gaussian_noise", "blur"), FaultEstimate(explained=0.0, unlike=0.3))))
+    >>> {name: value for name, value in fit.items() if value}
+    {'hidden noise': 1.0, 'unlike hidden noise': 0.3}
     """
-    form = 0 if not set(RANDOM) & set(kinds) else 2 if set(HIDING) & set(kinds) else 1
-    unexplained = float(np.log(max(1 - explained, LEAST_UNEXPLAINED)))
-    return [unexplained if form == other else 0.0 for other in range(3)], [float(form == 1), float(form == 2)]
+    noisy = bool(set(RANDOM) & set(kinds))
+    form = (2 if set(HIDING) & set(kinds) else 1) if noisy else 3 if kinds == ("jpeg",) else 0
+    unexplained = float(np.log(max(1 - estimate.explained, LEAST_UNEXPLAINED)))
+    return [
+        *(unexplained if form == other else 0.0 for other in range(4)),
+        *(float(form == other) for other in range(1, 4)),
+        *(estimate.unlike if form == other else 0.0 for other in (1, 2, 0)),
+    ]
 
 
 def _odd_pivot(estimate: FaultEstimate, kinds: tuple[str, ...], greys: tuple[float, float, float]) -> float:
@@ -212,132 +231,7 @@ def weighed(probabilities: np.ndarray, codes: list[int], table: np.ndarray, weig
     return result
 
 
-def explains_as_well(
-    kinds: tuple[str, ...], own: tuple[str, ...], region: np.ndarray, estimates: CopyEstimates
-) -> bool:
-    """Return whether other kinds explain a part about as well as its own, so that it need not be told apart.
-
-    Parameters
-    ----------
-    kinds : tuple of str
-        Kinds of the area around the part.
-    own : tuple of str
-        Kinds of the part.
-    region : ndarray of bool, shape (rows, cols)
-        Blocks of the part.
-    estimates : CopyEstimates
-        Estimates of the copy's faults.
-
-    Returns
-    -------
-    bool
-        Only where blur and JPEG are around it: noise explains whatever looks like noise, and contrast and luminance
-        whatever shifts greys, if their settings may be others in the part.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.estimates import CopyEstimates
-    >>> from llise.diagnosis.verification import explains_as_well
-    >>> from scipy import ndimage
-    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
-    >>> copy = ndimage.gaussian_filter(image.astype(float), 1.5).round().astype(np.uint8)
-    >>> estimates, everywhere = CopyEstimates(image, copy), np.ones((16, 16), bool)
-    >>> explains_as_well(("blur",), ("contrast", "blur"), everywhere, estimates)
-    True
-    """
-    if set(kinds) - set(HIDING) or np.count_nonzero(region) < LEAST_BLOCKS:
-        return False
-    explained = estimates.of(region, kinds).explained
-    by_own = estimates.of(region, own).explained if own != (UNKNOWN,) else 0.0
-    return explained >= WELL_EXPLAINED and explained >= by_own - AS_WELL
-
-
-def told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
-    """Give parts the kinds of the largest part of their area where these explain them as well.
-
-    Parameters
-    ----------
-    parts : list of Part
-        Parts of all areas.
-    estimates : CopyEstimates
-        Estimates of the copy's faults.
-
-    Returns
-    -------
-    list of Part
-        The same parts; a part that may be of the taught kind of the largest one is taken to be of it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.estimates import CopyEstimates
-    >>> from llise.diagnosis.faults import Part
-    >>> from llise.diagnosis.sets import SETS
-    >>> from llise.diagnosis.verification import told_apart
-    >>> image, sets = np.zeros((8, 32), np.uint8), (*SETS, ("fog",))
-    >>> fog, doubtful = np.eye(1, 65, 64)[0], 0.9 * np.eye(1, 65)[0] + 0.1 * np.eye(1, 65, 64)[0]
-    >>> parts = [Part(0, np.arange(4)[None] < 3, fog, sets=sets), Part(0, np.arange(4)[None] > 2, doubtful, sets=sets)]
-    >>> [part.kinds for part in told_apart(parts, CopyEstimates(image, image))]
-    [('fog',), ('fog',)]
-    """
-    kept = []
-    for part in parts:
-        largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
-        same = largest.is_taught and part.probability_of(largest.kinds) >= MAY_BE_TAUGHT
-        if part.kinds != largest.kinds and (same or explains_as_well(largest.kinds, part.kinds, part.mask, estimates)):
-            part = replace(largest, area=part.area, mask=part.mask)
-        kept.append(part)
-    return kept
-
-
-def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-    """Prefer blur or JPEG alone to a pair of which the other kind adds next to nothing.
-
-    Parameters
-    ----------
-    probabilities : ndarray, shape (n_sets,)
-        Probabilities of a doubtful part.
-    region : ndarray of bool, shape (rows, cols)
-        Its blocks.
-    estimates : CopyEstimates
-        Estimates of the copy's faults.
-
-    Returns
-    -------
-    ndarray, shape (n_sets,)
-        With those of the pair and of the one kind exchanged where that one explains as much.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.sets import SETS
-    >>> from llise.diagnosis.estimates import CopyEstimates
-    >>> from llise.diagnosis.verification import simplest
-    >>> from scipy import ndimage
-    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
-    >>> copy = ndimage.gaussian_filter(image.astype(float), 1.5).round().astype(np.uint8)
-    >>> doubtful = 0.6 * np.eye(64)[SETS.index(("contrast", "blur"))] + 0.4 * np.eye(64)[SETS.index(("blur",))]
-    >>> SETS[int(simplest(doubtful, np.ones((16, 16), bool), CopyEstimates(image, copy)).argmax())]
-    ('blur',)
-    """
-    pair = int(probabilities.argmax())
-    if len(SETS[pair]) < 2:
-        return probabilities
-    explained = estimates.of(region, SETS[pair]).explained
-    for kind in SETS[pair]:
-        one = SETS.index((kind,))
-        if kind not in HIDING or probabilities[one] < LIKELY:
-            continue
-        alone = estimates.of(region, (kind,)).explained
-        if alone >= NEARLY_ALL and alone >= explained - AS_MUCH:
-            probabilities = probabilities.copy()
-            probabilities[[pair, one]] = probabilities[[one, pair]]
-            break
-    return probabilities
-
-
-def fit_weights(samples: Iterable[tuple[np.ndarray, int]], penalty: float = 1e-3) -> np.ndarray:
+def fit_weights(samples: Iterable[tuple[np.ndarray, int]], penalty: float = 1e-5) -> np.ndarray:
     """Find the weights with the greatest likelihood of the true sets.
 
     Parameters
@@ -367,8 +261,9 @@ def fit_weights(samples: Iterable[tuple[np.ndarray, int]], penalty: float = 1e-3
     if not chosen:
         return NO_EVIDENCE
     # Tables are filled up to the same number of sets; what fills them gets a score of minus infinity.
-    tables = np.zeros((len(chosen), MOST_SETS, len(EVIDENCE)))
-    absent = np.ones((len(chosen), MOST_SETS), bool)
+    most = max(len(table) for table, _ in chosen)
+    tables = np.zeros((len(chosen), most, len(EVIDENCE)))
+    absent = np.ones((len(chosen), most), bool)
     for number, (table, _) in enumerate(chosen):
         tables[number, : len(table)], absent[number, : len(table)] = table, False
     true = np.array([index for _, index in chosen])

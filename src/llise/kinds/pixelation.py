@@ -102,10 +102,10 @@ class _MeanCells(CoderPath):
 
 
 def _resized(image: np.ndarray, rng: np.random.Generator, stretch: float) -> Draw:
-    """The image is made smaller by Pillow, then larger by repeating pixels; some programs mix them at the borders."""
+    """The image is made smaller, then larger by repeating pixels; programs may mix them at borders or round down."""
     filters = Image.Resampling.BOX, Image.Resampling.NEAREST, Image.Resampling.BILINEAR
     down = filters[rng.choice(3, p=[0.4, 0.3, 0.3])]
-    mixed = rng.random() < 0.3
+    mixed, begun = rng.random() < 0.3, rng.random() < 0.4
     picture = Image.fromarray(image)
     rows, cols = image.shape
 
@@ -116,7 +116,13 @@ def _resized(image: np.ndarray, rng: np.random.Generator, stretch: float) -> Dra
     def path(strength: float) -> np.ndarray:
         if strength <= 0:
             return image.copy()
-        small = picture.resize(size(strength), down)
+        across, along = size(strength)
+        if begun and down == Image.Resampling.NEAREST:
+            small = Image.fromarray(image[_begun(rows, along)][:, _begun(cols, across)])
+        else:
+            small = picture.resize((across, along), down)
+        if begun:
+            return np.asarray(small)[_begun(along, rows)][:, _begun(across, cols)]
         if mixed:
             small = small.resize((FINE * cols, FINE * rows), Image.Resampling.NEAREST)
         return np.asarray(small.resize((cols, rows), Image.Resampling.BOX if mixed else Image.Resampling.NEAREST))
@@ -126,3 +132,8 @@ def _resized(image: np.ndarray, rng: np.random.Generator, stretch: float) -> Dra
         return {"cell": float(np.sqrt(cols / across * rows / down))}
 
     return Draw(path, max(min(image.shape) / 2 - 1, 2.0), parameters)
+
+
+def _begun(length: int, wanted: int) -> np.ndarray:
+    """Pixels that programs take which round down to the beginning of a cell instead of to its middle."""
+    return (np.arange(wanted) * length) // wanted

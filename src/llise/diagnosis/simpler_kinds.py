@@ -1,0 +1,144 @@
+"""Where fewer kinds, or those of the area around a part, explain it as well as the kinds that were named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from llise.diagnosis.chains import HIDING
+from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.faults import MAY_BE_TAUGHT, Part
+from llise.diagnosis.sets import SETS, UNKNOWN
+from llise.diagnosis.verification import LEAST_BLOCKS, LIKELY
+
+NEARLY_ALL, AS_MUCH = 0.95, 0.02
+"""Share of the error that one kind of a pair must explain, and how much less than both, to be preferred."""
+
+WELL_EXPLAINED, AS_WELL = 0.85, 0.05
+"""Share of the error that the kinds of the area must explain, and how much less than the part's own kinds they may."""
+
+
+def explains_as_well(
+    kinds: tuple[str, ...], own: tuple[str, ...], region: np.ndarray, estimates: CopyEstimates
+) -> bool:
+    """Return whether other kinds explain a part about as well as its own, so that it need not be told apart.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        Kinds of the area around the part.
+    own : tuple of str
+        Kinds of the part.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of the part.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    bool
+        Only where blur and JPEG are around it: noise explains whatever looks like noise, and contrast and luminance
+        whatever shifts greys, if their settings may be others in the part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.simpler_kinds import explains_as_well
+    >>> from scipy import ndimage
+    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
+    >>> copy = ndimage.gaussian_filter(image.astype(float), 1.5).round().astype(np.uint8)
+    >>> estimates, everywhere = CopyEstimates(image, copy), np.ones((16, 16), bool)
+    >>> explains_as_well(("blur",), ("contrast", "blur"), everywhere, estimates)
+    True
+    """
+    if set(kinds) - set(HIDING) or np.count_nonzero(region) < LEAST_BLOCKS:
+        return False
+    explained = estimates.of(region, kinds).explained
+    by_own = estimates.of(region, own).explained if own != (UNKNOWN,) else 0.0
+    return explained >= WELL_EXPLAINED and explained >= by_own - AS_WELL
+
+
+def told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
+    """Give parts the kinds of the largest part of their area where these explain them as well.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Parts of all areas.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    list of Part
+        The same parts; a part that may be of the taught kind of the largest one is taken to be of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.faults import Part
+    >>> from llise.diagnosis.sets import SETS
+    >>> from llise.diagnosis.simpler_kinds import told_apart
+    >>> image, sets = np.zeros((8, 32), np.uint8), (*SETS, ("fog",))
+    >>> fog, doubtful = np.eye(1, 65, 64)[0], 0.9 * np.eye(1, 65)[0] + 0.1 * np.eye(1, 65, 64)[0]
+    >>> parts = [Part(0, np.arange(4)[None] < 3, fog, sets=sets), Part(0, np.arange(4)[None] > 2, doubtful, sets=sets)]
+    >>> [part.kinds for part in told_apart(parts, CopyEstimates(image, image))]
+    [('fog',), ('fog',)]
+    """
+    kept = []
+    for part in parts:
+        largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
+        same = largest.is_taught and part.probability_of(largest.kinds) >= MAY_BE_TAUGHT
+        if part.kinds != largest.kinds and (same or explains_as_well(largest.kinds, part.kinds, part.mask, estimates)):
+            part = replace(largest, area=part.area, mask=part.mask)
+        kept.append(part)
+    return kept
+
+
+def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
+    """Prefer blur or JPEG alone to a pair of which the other kind adds next to nothing.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,)
+        Probabilities of a doubtful part.
+    region : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    ndarray, shape (n_sets,)
+        With those of the pair and of the one kind exchanged where that one explains as much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.sets import SETS
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.simpler_kinds import simplest
+    >>> from scipy import ndimage
+    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
+    >>> copy = ndimage.gaussian_filter(image.astype(float), 1.5).round().astype(np.uint8)
+    >>> doubtful = 0.6 * np.eye(64)[SETS.index(("contrast", "blur"))] + 0.4 * np.eye(64)[SETS.index(("blur",))]
+    >>> SETS[int(simplest(doubtful, np.ones((16, 16), bool), CopyEstimates(image, copy)).argmax())]
+    ('blur',)
+    """
+    pair = int(probabilities.argmax())
+    if len(SETS[pair]) < 2:
+        return probabilities
+    explained = estimates.of(region, SETS[pair]).explained
+    for kind in SETS[pair]:
+        one = SETS.index((kind,))
+        if kind not in HIDING or probabilities[one] < LIKELY:
+            continue
+        alone = estimates.of(region, (kind,)).explained
+        if alone >= NEARLY_ALL and alone >= explained - AS_MUCH:
+            probabilities = probabilities.copy()
+            probabilities[[pair, one]] = probabilities[[one, pair]]
+            break
+    return probabilities
