@@ -23,6 +23,10 @@ LEAST_SPREAD = 2.0
 NEIGHBOURHOOD = 9
 """Blocks across which the mean is subtracted from block means, as many scenes are lighter above than below."""
 
+FURTHEST = 2.0
+"""Deviations of the reference's block means at which those of both pictures are cut, so that a few blocks of something
+that was added do not outweigh all others."""
+
 SMOOTHINGS = (0.0, 1.5, 3.0, 5.0, 8.0, 12.0, 18.0)
 """Widths, in blocks, by which the reference is smoothed before it is compared, as the copy may be blurred."""
 
@@ -142,7 +146,10 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
         return 1.0
     smooth = [ndimage.gaussian_filter(own, width, mode="nearest") for width in SMOOTHINGS]
     reliefs = [_relief(means) for means in smooth]
-    best, whole = _best_correlation(reliefs, b, 0.1 * spread), _best_correlation(smooth, other, 0.1 * spread)
+    most, least = FURTHEST * spread, 0.1 * spread
+    cut = [np.clip(relief, -most, most) for relief in reliefs]
+    best = max(_best_correlation(reliefs, b, least), _best_correlation(cut, np.clip(b, -most, most), least))
+    whole = _best_correlation(smooth, other, least)
     return max(best, whole) if whole >= LEAST_SMOOTH_LIKENESS else best
 
 
