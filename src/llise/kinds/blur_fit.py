@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from llise.kinds.blur_kernels import disc_kernel, motion_kernel
+from llise.kinds.frequency_filter import filtered
 from llise.kinds.minimum import bounded_minimum, simplex_minimum
 
 START_SIGMAS = (0.4, 0.8, 1.5, 2.7, 4.8, 8.5)
@@ -65,7 +66,7 @@ class BlurFit:
     shift: tuple[float, float] = (0.0, 0.0)
 
     def apply(self, image: np.ndarray) -> np.ndarray:
-        """Blur an image of the same shape, without the line.
+        """Blur an image of any shape, without the line.
 
         Parameters
         ----------
@@ -79,8 +80,8 @@ class BlurFit:
         """
         response = self.response
         if any(self.shift):
-            response = response * _moving(image.shape, self.shift)
-        return scipy.fft.irfft2(scipy.fft.rfft2(image) * response, s=image.shape)
+            response = response * _moving(self.shape, self.shift)
+        return filtered(image, response, self.shape)
 
     def scaled(self, factor: float) -> BlurFit:
         """Return a blur of the same shape whose width is about `factor` times this one's.

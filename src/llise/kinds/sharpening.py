@@ -11,6 +11,7 @@ from PIL import Image, ImageFilter
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
 from llise.kinds.fitting import Fit
+from llise.kinds.frequency_filter import filtered
 
 _CROSS = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], np.float32) / 4
 _RING = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32) / 8
@@ -128,9 +129,8 @@ class _Unsharp:
         response = sum(weight * self.highs(radius) for weight, radius in zip(weights, chosen))
         return np.asarray(response), float(rest @ rest) / max(rest.size, 1)
 
-    @staticmethod
-    def apply(image: np.ndarray, response: np.ndarray) -> np.ndarray:
-        detail = scipy.fft.irfft2(scipy.fft.rfft2(image.astype(np.float32)) * response, s=image.shape)
+    def apply(self, image: np.ndarray, response: np.ndarray) -> np.ndarray:
+        detail = filtered(image.astype(np.float32), response, self.shape)
         return np.clip(image + detail, 0, 255).astype(np.float32)
 
 

@@ -1,0 +1,46 @@
+"""Filters that are given by a factor on each frequency of an image."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+
+
+def filtered(image: np.ndarray, response: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Filter an image; it goes on at the opposite border.
+
+    Parameters
+    ----------
+    image : ndarray, shape (h, w)
+        Image of any shape.
+    response : ndarray, shape (rows, cols // 2 + 1)
+        Factor on each coefficient of :func:`scipy.fft.rfft2` of an image of the given shape.
+    shape : tuple of int
+        Rows and columns of the images for which the response was made.
+
+    Returns
+    -------
+    ndarray, shape (h, w)
+        The filtered image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.frequency_filter import filtered
+    >>> mean_of_all = np.zeros((4, 3))
+    >>> mean_of_all[0, 0] = 1
+    >>> filtered(np.arange(16.0).reshape(4, 4), mean_of_all, (4, 4))[0]
+    array([7.5, 7.5, 7.5, 7.5])
+    """
+    if image.shape != tuple(shape):
+        response = _for_shape(response, shape, image.shape)
+    return scipy.fft.irfft2(scipy.fft.rfft2(image) * response, s=image.shape)
+
+
+def _for_shape(response: np.ndarray, shape: tuple[int, ...], other: tuple[int, ...]) -> np.ndarray:
+    """The response of the same kernel for images of another shape; what of the kernel is wider than these is cut."""
+    kernel = scipy.fft.irfft2(response, s=shape)
+    places = [np.arange(-(n // 2), n - n // 2) for n in (min(sides) for sides in zip(shape, other))]
+    moved = np.zeros(other, kernel.dtype)
+    moved[np.ix_(*(at % n for at, n in zip(places, other)))] = kernel[np.ix_(*(at % n for at, n in zip(places, shape)))]
+    return scipy.fft.rfft2(moved)
