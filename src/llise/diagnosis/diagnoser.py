@@ -15,7 +15,9 @@ from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.colour_reference import ColourReference
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
-from llise.diagnosis.faults import Finding, assemble, extend, in_place, without_gaps
+from llise.diagnosis.faults import Finding, assemble, extend, in_place
+from llise.diagnosis.gaps import without_gaps
+from llise.diagnosis.impulse_places import impulses_in_place
 from llise.diagnosis.judge import Judge, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
 from llise.diagnosis.nature import nature_of
@@ -232,7 +234,7 @@ class Diagnoser(ColourReference):
     def _findings(self, image: np.ndarray, measures: Measures, estimates: CopyEstimates) -> list[Finding]:
         parts = self._naming.parts(image, connected_areas(measures.changed), estimates)
         parts = without_gaps(told_apart(parts, estimates), measures.changed)
-        findings = assemble(parts, measures.block_mse)
+        findings = impulses_in_place(assemble(parts, measures.block_mse), estimates)
         for finding in findings:
             extend(finding, self._texture, findings)
         return findings

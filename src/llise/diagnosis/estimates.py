@@ -10,12 +10,13 @@ import numpy as np
 from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.chains import BY_GREY, HIDING, Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
-from llise.diagnosis.region_pixels import TILE, RegionPixels, region_pixels, whole_pixels
+from llise.diagnosis.region_pixels import MARGIN, TILE, RegionPixels, region_pixels, whole_pixels
 from llise.diagnosis.result import Interval
 from llise.diagnosis.simulated import likeness, unlikeness, variance_by_grey
-from llise.differences import measure_differences
+from llise.differences import by_block, measure_differences
 from llise.kinds import registry
-from llise.kinds.fitting import ROUNDING
+from llise.kinds.fitting import ROUNDING, robust_scale
+from llise.kinds.impulse_noise import count_impulses
 from llise.kinds.own import OwnKind
 
 TILES = (20, 4, 1)
@@ -174,6 +175,81 @@ class CopyEstimates:
         if key not in self._measured:
             self._measured[key] = region_error(self.reference, self.copy, region)
         return self._measured[key]
+
+    def with_settings_of(self, source: np.ndarray, region: np.ndarray, kinds: tuple[str, ...]) -> FaultEstimate:
+        """Return how well kinds account for a region with the settings that they have in another one.
+
+        Parameters
+        ----------
+        source : ndarray of bool, shape (rows, cols)
+            Blocks in which the settings are found.
+        region : ndarray of bool, shape (rows, cols)
+            Blocks that are made again with them.
+        kinds : tuple of str
+            One kind or two, without content, whose places are not those of another region.
+
+        Returns
+        -------
+        FaultEstimate
+            Without settings.
+        """
+        fitted = self._fit(source, kinds)
+        if fitted is None or fitted.chain.hit is not None:  # impulses are somewhere else in another region
+            return FaultEstimate()
+        shares, explained, unlike = _account(fitted.chain, self._pixels_of(region, kinds))
+        return FaultEstimate(
+            {}, {kind: self.error(region) * share for kind, share in shares.items()}, explained, unlike
+        )
+
+    def made_again(self, region: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray | None:
+        """Return the whole reference after kinds with the settings that they have in a region.
+
+        Parameters
+        ----------
+        region : ndarray of bool, shape (rows, cols)
+            Blocks in which the settings are found.
+        kinds : tuple of str
+            One kind or two.
+
+        Returns
+        -------
+        ndarray of uint8, shape (h, w), or None
+            Without random parts; None if one of the kinds has no estimate.
+        """
+        fitted = self._fit(region, kinds)
+        return None if fitted is None else self._whole(fitted.chain)
+
+    def hit_blocks(self, region: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray | None:
+        """Return the blocks of the whole picture that impulses hit after another kind.
+
+        Parameters
+        ----------
+        region : ndarray of bool, shape (rows, cols)
+            Blocks in which the settings of the kinds are found.
+        kinds : tuple of str
+            Impulses and another kind.
+
+        Returns
+        -------
+        ndarray of bool, shape (rows, cols), or None
+            None where the other kind came last, so that single pixels do not show any more.
+        """
+        fitted = self._fit(region, kinds)
+        if fitted is None or fitted.chain.hit is None:
+            return None
+        expected, copy = self._whole(fitted.chain).astype(np.float32), self.copy.astype(np.float32)
+        white, black = (float(fitted.chain.images(np.full((8, 8), grey, np.float32))[-1][0, 0]) for grey in (255, 0))
+        levels = (float(np.rint(white)), 255.0), (float(np.rint(black)), 0.0)
+        scale = robust_scale(copy - expected) + 1.5
+        hit, _, _ = count_impulses(expected, copy, np.ones(copy.shape, bool), scale, levels)
+        return np.asarray(by_block(hit).any(axis=-1))
+
+    def _whole(self, chain: Chain) -> np.ndarray:
+        """The whole reference after the steps of a chain, without random parts."""
+        edge = MARGIN * BLOCK
+        mirrored = np.pad(self.reference, edge, mode="symmetric").astype(np.float32)
+        image = chain.images(mirrored)[-1][edge:-edge, edge:-edge]
+        return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
     def _estimate(self, region: np.ndarray, kinds: tuple[str, ...]) -> FaultEstimate:
         measured = self.error(region)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import ndimage
 
 from llise.diagnosis.regions import SMALL_ISLAND
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, code_of, is_set
@@ -16,6 +15,9 @@ ALIKE = 6.0
 MAY_LIE_BELOW = 0.08
 """Probability of the kind of an area's largest part from which it is taken to lie below that of another part."""
 
+IMPULSES_BELOW = 0.3
+"""The same where that kind is impulses, which other kinds do not hide."""
+
 MOSTLY_UNKNOWN = 0.5
 """Share of an area from which all of it is unknown."""
 
@@ -25,17 +27,14 @@ MAY_BE_TAUGHT = 0.05
 TINY, DOUBTFUL = 0.01, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
 
+LEAST_PART = 6
+"""Size in blocks below which a part beside larger ones is tiny in any case."""
+
 LEAST_CONTENT = 8
 """Fewest blocks of doubtful content that is a fault of its own."""
 
 LEAST_CONFIDENCE, SMALL = 0.1, 0.02
 """Confidence below which also parts of up to this share of all damaged blocks are strays."""
-
-MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
-"""Shares of changed blocks that make a gap of one part, beside others that are none."""
-
-LARGEST_GAP = 0.25
-"""Size of such a part against that of the others, at most."""
 
 WHOLE = 0.98
 """Share of the blocks with texture that a fault must cover to extend over the whole picture."""
@@ -62,6 +61,8 @@ class Part:
         The named kinds that an unknown part is most like.
     sets : tuple of tuple of str
         The sets of kinds to which the probabilities belong.
+    stands_out : bool
+        Whether it is a place that differs from the area around it far more than is typical there.
 
     Examples
     --------
@@ -77,6 +78,7 @@ class Part:
     p_value: float = 1.0
     nearest_kinds: tuple[str, ...] = ()
     sets: tuple[tuple[str, ...], ...] = SETS
+    stands_out: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -179,51 +181,6 @@ def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
     return _united(found, error)
 
 
-def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
-    """Give the few changed blocks of a gap between parts to the parts beside it.
-
-    An area is closed before it is judged, so that impulses are one area.  Where two faults lie close together, the
-    blocks between them look as if impulses had hit them.
-
-    Parameters
-    ----------
-    parts : list of Part
-        Parts of all areas.
-    changed : ndarray of bool, shape (rows, cols)
-        Blocks that differ beyond rounding.
-
-    Returns
-    -------
-    list of Part
-        Small parts that are mostly unchanged are left out where others of the same area, of two kinds or more, are
-        mostly changed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.faults import Part, without_gaps
-    >>> columns = np.arange(12) // 2 * np.ones((4, 1), int)
-    >>> noise, blur, impulses = (np.eye(64)[i] for i in (1, 3, 4))
-    >>> parts = [Part(0, columns < 2, noise), Part(0, columns == 2, impulses), Part(0, columns > 2, blur)]
-    >>> [part.kinds for part in without_gaps(parts, columns != 2)]
-    [('gaussian_noise',), ('blur',)]
-    """
-    shares = {id(part): float(changed[part.mask].mean()) for part in parts}
-    kept: list[Part] = []
-    for part in parts:
-        beside = [other for other in parts if other.area == part.area and shares[id(other)] >= MOSTLY_CHANGED]
-        between = len({other.kinds for other in beside}) > 1
-        small = part.mask.sum() < LARGEST_GAP * sum(other.mask.sum() for other in beside)
-        if shares[id(part)] >= MOSTLY_UNCHANGED or not between or not small:
-            kept.append(part)
-            continue
-        rest = part.mask & changed
-        if rest.any():
-            near = ndimage.binary_dilation(rest, iterations=2)
-            kept.append(replace(max(beside, key=lambda other: (near & other.mask).sum()), mask=rest))
-    return kept
-
-
 def _with_the_unknown(parts: list[Part]) -> list[Part]:
     """Parts of an area that is mostly unknown become unknown too: named kinds there are only what it looks like."""
     kept = []
@@ -243,18 +200,19 @@ def _without_strays(parts: list[Part]) -> list[Part]:
     area is, or have only some of the larger part's kinds: in a flat spot of a blurred picture with impulses, the
     impulses are all that can be seen.
     """
-    tiny, small = (share * sum(float(part.mask.sum()) for part in parts) for share in (TINY, SMALL))
+    damaged = sum(float(part.mask.sum()) for part in parts)
+    tiny, small = max(TINY * damaged, LEAST_PART), SMALL * damaged
 
     def is_stray(part: Part) -> bool:
         size = part.mask.sum()
-        if part.confidence < LEAST_CONFIDENCE and size < small:
+        content = part.is_content and size >= LEAST_CONTENT
+        if part.confidence < LEAST_CONFIDENCE and size < small and not content:
             return True
         if size >= tiny:
             return bool(size < SMALL_ISLAND)
         less = any(set(part.kinds) < set(other.kinds) for other in parts if other.mask.sum() >= tiny)
         if part.kinds == (UNKNOWN,) and any(other.area == part.area for other in parts if other.mask.sum() >= tiny):
             return True
-        content = part.is_content and size >= LEAST_CONTENT
         return bool(size < SMALL_ISLAND or less or (part.confidence < DOUBTFUL and not content))
 
     large = [part for part in parts if not is_stray(part)]
@@ -284,7 +242,7 @@ def _under(part: Part, largest: Part) -> Part:
     if part.kinds == largest.kinds:
         return part
     below = sum(float(p) for p, kinds in zip(part.probabilities, part.sets) if largest.kinds[0] in kinds)
-    if below < MAY_LIE_BELOW:
+    if below < (IMPULSES_BELOW if largest.kinds == ("impulse_noise",) else MAY_LIE_BELOW):
         return part
     probabilities = np.zeros_like(part.probabilities)
     probabilities[code_of(*part.kinds, *largest.kinds)] = part.confidence

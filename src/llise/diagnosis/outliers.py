@@ -37,7 +37,13 @@ LEAST_BLOCKS, MANY_BLOCKS, FEW_FURTHER = 4, 6, 4.0
 much more."""
 
 
-def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.ndarray:
+def outliers(
+    reference: np.ndarray,
+    copy: np.ndarray,
+    area: np.ndarray,
+    typical: float = TYPICAL,
+    least_power: float = LEAST_POWER,
+) -> np.ndarray:
     """Return the blocks of an area that differ far more than the others.
 
     Parameters
@@ -46,6 +52,10 @@ def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.nd
         The two pictures.
     area : ndarray of bool, shape (rows, cols)
         Blocks of the area.
+    typical : float
+        Quantile of the power of the error that counts as typical of the area.
+    least_power : float
+        Least power of the error of a block that stands out.
 
     Returns
     -------
@@ -70,13 +80,13 @@ def outliers(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.nd
         return none
     rest, detail = _rest(full_blocks(reference), full_blocks(copy), core)
     power = np.einsum("rcp,rcp->rc", rest, rest) / rest.shape[-1]
-    typical = np.full(core.shape, np.inf)
+    usual = np.full(core.shape, np.inf)
     classes = np.digitize(detail, np.quantile(detail[core], (0.25, 0.5, 0.75)))
     for number in range(4):
         here = core & (classes == number)
         if here.sum() >= LEAST_AREA // 4:
-            typical[here] = np.quantile(power[here], TYPICAL)
-    bound = FAR * typical + LEAST_POWER
+            usual[here] = np.quantile(power[here], typical)
+    bound = FAR * usual + least_power
     far = core & (power > bound)
     far[far] = np.mean(rest[far] ** 2 > bound[far][:, None] / 4, axis=-1) >= LEAST_SHARE
     if not far.any():

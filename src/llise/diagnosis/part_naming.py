@@ -12,6 +12,7 @@ from llise.diagnosis.chains import RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import Part
 from llise.diagnosis.judge import Judge, greys
+from llise.diagnosis.left_over import has_fault_of_its_own, left_over
 from llise.diagnosis.novelty import FALSE_ALARMS, clues_of, named
 from llise.diagnosis.outliers import outliers
 from llise.diagnosis.parts import split
@@ -25,15 +26,13 @@ UNUSUAL, LEAST_USUAL = 0.2, 0.4
 """p-value below which named kinds are said with less confidence, and the factor on it where the p-value vanishes. Two
 thirds (p below .05) to nine tenths of such faults were right on photographs, but most confident mistakes were there."""
 
-LARGEST_CONTENT = 0.3
-"""Share of the picture below which strange content is still content."""
+SMALL_CONTENT, LARGEST_CONTENT = 0.05, 0.3
+"""Share of the picture below which strange content is still content: in any case, and where it stands out from an area
+or is more probable than a fault without a name."""
 
 MADE_AGAIN = 0.97
 """Share of the error from which kinds without noise account for a part, however strange it looks to the judge; they are
 said with little confidence then. Content always explains everything."""
-
-LIKELY_CONTENT = 0.02
-"""Probability of content from which strange content is still content."""
 
 LEAST_STRANGE = 0.51
 """Least confidence with which a fault is called unknown."""
@@ -101,24 +100,43 @@ class PartNaming:
             Each with the probabilities of its kinds.
         """
         return [
-            self._named(self._verified(Part(number, mask, probabilities, sets=self._sets), estimates), estimates)
+            self._named(part, estimates)
             for number, area in enumerate(areas)
-            for mask, probabilities in self._divided(image, area)
+            for main in self._divided(number, image, area)
+            for part in self._told_from_rest(self._look_again(main, estimates), image, estimates)
         ]
 
     def _judge(self, regions: np.ndarray, context: np.ndarray) -> np.ndarray:
         return self.judge(regions, context, self._greys, self._taught)
 
-    def _divided(self, image: np.ndarray, area: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _divided(self, number: int, image: np.ndarray, area: np.ndarray) -> list[Part]:
         """Parts of an area with the probabilities of their kinds; what stands out from the area is judged by itself."""
         strange = outliers(self.reference, image, area)
         if strange.any():
-            added = split(self._blocks, image, strange, self._judge, self._sets)
-            if all({CONTENT, UNKNOWN} & set(self._sets[int(probabilities.argmax())]) for _, probabilities in added):
-                return [*split(self._blocks, image, area & ~strange, self._judge, self._sets), *added]
-        return split(self._blocks, image, area, self._judge, self._sets)
+            added = self._split(number, image, strange)
+            if all({CONTENT, UNKNOWN} & set(part.kinds) for part in added):
+                rest = self._split(number, image, area & ~strange)
+                return [*rest, *(replace(part, stands_out=True) for part in added)]
+        return self._split(number, image, area)
 
-    def _verified(self, part: Part, estimates: CopyEstimates) -> Part:
+    def _split(self, area: int, image: np.ndarray, mask: np.ndarray) -> list[Part]:
+        """Parts of some blocks of an area."""
+        parts = split(self._blocks, image, mask, self._judge, self._sets)
+        return [Part(area, own, probabilities, sets=self._sets) for own, probabilities in parts]
+
+    def _told_from_rest(self, part: Part, image: np.ndarray, estimates: CopyEstimates) -> list[Part]:
+        """The part, and places in it for which its kinds do not account, where these have other kinds."""
+        left = left_over(estimates, part.mask, part.kinds) if not part.is_taught else np.zeros_like(part.mask)
+        if not left.any():
+            return [part]
+        found = (self._look_again(place, estimates) for place in self._split(part.area, image, left))
+        places = [replace(place, stands_out=True) for place in found if has_fault_of_its_own(place, part, estimates)]
+        if not places:
+            return [part]
+        rest = part.mask & ~np.any([place.mask for place in places], axis=0)
+        return [*(self._look_again(other, estimates) for other in self._split(part.area, image, rest)), *places]
+
+    def _look_again(self, part: Part, estimates: CopyEstimates) -> Part:
         """A doubtful part after the copy was made again with each likely set of kinds."""
         codes = [] if part.is_taught else likely_sets(part.probabilities, part.mask, estimates)
         if not codes:
@@ -144,7 +162,7 @@ class PartNaming:
         known = part.probabilities * ~is_unknown
         known /= known.sum()
         # What is not in the reference may look like anything, so that nothing is too strange for it in a small place.
-        likely = float(part.probabilities[SETS.index(nearest)]) >= LIKELY_CONTENT
+        likely = part.is_content or part.stands_out or part.mask.mean() < SMALL_CONTENT
         added = CONTENT in nearest and likely and part.mask.mean() < LARGEST_CONTENT
         accounted = estimate.explained >= MADE_AGAIN and not set(nearest) & {CONTENT, *RANDOM}
         if p_value < self.false_alarms and not added and not accounted:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from llise.diagnosis.chains import HIDING
+from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import MAY_BE_TAUGHT, Part
 from llise.diagnosis.sets import SETS, UNKNOWN
@@ -17,6 +17,13 @@ NEARLY_ALL, AS_MUCH = 0.95, 0.02
 
 WELL_EXPLAINED, AS_WELL = 0.85, 0.05
 """Share of the error that the kinds of the area must explain, and how much less than the part's own kinds they may."""
+
+SAME_SETTINGS, ALIKE = 0.9, 0.4
+"""Share of the error that the settings of a larger part must explain in a smaller one for both to be one fault, and how
+unlike to what remains its noise may be."""
+
+ELSEWHERE = frozenset({"content", "impulse_noise", "jpeg2000", "pixelation", UNKNOWN})
+"""Kinds whose settings, or the places that they hit, cannot be taken to another part."""
 
 
 def explains_as_well(
@@ -61,7 +68,10 @@ def explains_as_well(
 
 
 def told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
-    """Give parts the kinds of the largest part of their area where these explain them as well.
+    """Give parts the kinds of a larger part where these explain them as well.
+
+    These are the kinds of the largest part of their area, whatever the settings, or those of any larger part with the
+    very settings that they have there.
 
     Parameters
     ----------
@@ -94,8 +104,24 @@ def told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
         same = largest.is_taught and part.probability_of(largest.kinds) >= MAY_BE_TAUGHT
         if part.kinds != largest.kinds and (same or explains_as_well(largest.kinds, part.kinds, part.mask, estimates)):
             part = replace(largest, area=part.area, mask=part.mask)
+        else:
+            host = _with_same_settings(part, parts, estimates)
+            part = replace(host, area=part.area, mask=part.mask) if host else part
         kept.append(part)
     return kept
+
+
+def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates) -> Part | None:
+    """A larger part of other kinds whose very settings account for this one as well."""
+    for host in sorted(parts, key=lambda other: -other.mask.sum()):
+        if host.mask.sum() <= part.mask.sum():
+            break
+        if host.kinds == part.kinds or host.is_taught or ELSEWHERE & set(host.kinds):
+            continue
+        found = estimates.with_settings_of(host.mask, part.mask, host.kinds)
+        if found.explained >= SAME_SETTINGS and (found.unlike <= ALIKE or not set(RANDOM) & set(host.kinds)):
+            return host
+    return None
 
 
 def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:

@@ -1,0 +1,76 @@
+"""Gaps and borders between parts of an area, which are no faults of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import ndimage
+
+from llise.diagnosis.faults import Part
+
+MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
+"""Shares of changed blocks that make a gap of one part, beside others that are none."""
+
+BORDER = 2
+"""Half of the width in blocks of a band between two faults."""
+
+LARGEST_GAP = 0.25
+"""Size of such a part against that of the others, at most."""
+
+
+def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
+    """Give the changed blocks of a gap or a border between parts to the parts beside it.
+
+    An area is closed before it is judged, so that impulses are one area.  Where two faults lie close together, the
+    blocks between them look as if impulses had hit them; where they touch, blocks at the border have some of both.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Parts of all areas.
+    changed : ndarray of bool, shape (rows, cols)
+        Blocks that differ beyond rounding.
+
+    Returns
+    -------
+    list of Part
+        Small parts that are mostly unchanged are left out where others of the same area, of two kinds or more, are
+        mostly changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.faults import Part
+    >>> from llise.diagnosis.gaps import without_gaps
+    >>> columns = np.arange(12) // 2 * np.ones((4, 1), int)
+    >>> noise, blur, impulses = (np.eye(64)[i] for i in (1, 3, 4))
+    >>> parts = [Part(0, columns < 2, noise), Part(0, columns == 2, impulses), Part(0, columns > 2, blur)]
+    >>> [part.kinds for part in without_gaps(parts, columns != 2)]
+    [('gaussian_noise',), ('blur',)]
+    """
+    shares = {id(part): float(changed[part.mask].mean()) for part in parts}
+    kept: list[Part] = []
+    for part in parts:
+        beside = [
+            other for other in parts
+            if other is not part and other.area == part.area and shares[id(other)] >= MOSTLY_CHANGED
+        ]  # fmt: skip
+        rest = part.mask & changed
+        small = part.mask.sum() < LARGEST_GAP * sum(other.mask.sum() for other in beside)
+        gap = shares[id(part)] < MOSTLY_UNCHANGED or (not part.is_content and _is_border(rest, beside))
+        if not (small and gap and len({other.kinds for other in beside}) > 1):
+            kept.append(part)
+            continue
+        distances = [ndimage.distance_transform_edt(~other.mask) for other in beside]
+        nearest = np.argmin(distances, axis=0)
+        own = [(other, rest & (nearest == number)) for number, other in enumerate(beside)]
+        kept += [replace(other, mask=mask) for other, mask in own if mask.any()]
+    return kept
+
+
+def _is_border(mask: np.ndarray, beside: list[Part]) -> bool:
+    """Whether blocks are a narrow band that touches parts of two kinds: each of its blocks has some of both."""
+    inner = ndimage.distance_transform_cdt(np.pad(mask, 1), "chessboard").max(initial=0)
+    around = ndimage.binary_dilation(mask, np.ones((3, 3), bool))
+    return bool(inner <= BORDER and len({other.kinds for other in beside if (around & other.mask).any()}) > 1)
