@@ -1,5 +1,7 @@
 """The second look at doubtful parts: what it measures, how it weighs, and that its weights are the best ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -15,15 +17,8 @@ from llise.diagnosis.novelty import CLUES
 from llise.diagnosis.second_look import draw_evidence
 from llise.diagnosis.sets import SETS
 from llise.diagnosis.simpler_kinds import explains_as_well
-from llise.diagnosis.verification import (
-    EVIDENCE,
-    MOST_SETS,
-    NO_EVIDENCE,
-    evidence,
-    fit_weights,
-    likely_sets,
-    weighed,
-)
+from llise.diagnosis.verification import EVIDENCE, MOST_SETS, NO_EVIDENCE, evidence, likely_sets
+from llise.diagnosis.weighing import EvidenceWeights, _Likelihood, fit_weights, weighed
 from llise.kinds.jpeg import code_jpeg
 from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.jpeg_tables import STANDARD_TABLE
@@ -101,22 +96,54 @@ def test_a_table_of_greys_explains_contrast_but_not_a_local_change():
     assert contrast < 1 < other
 
 
-def test_weights_are_those_of_greatest_likelihood():
-    rng = np.random.default_rng(0)
-    true_weights = np.array([1.0, -0.8, -0.5, -0.3, 0.4, 0.2, -0.2, 0.3, -0.4, 0.6, -0.1, 0.5, -0.6, 0.0])
-    samples = []
-    for _ in range(3000):
-        table = rng.normal(size=(rng.integers(2, MOST_SETS + 1), len(EVIDENCE)))
-        chances = np.exp(table @ true_weights)
+def drawn_choices(score, n: int, columns: int = 4) -> list[tuple[np.ndarray, int]]:
+    """Random evidence for two to four sets, and which of them is true by chances that a score gives."""
+    rng, samples = np.random.default_rng(0), []
+    for _ in range(n):
+        table = rng.normal(size=(rng.integers(2, MOST_SETS + 1), columns))
+        chances = np.exp(score(table))
         samples.append((table, int(rng.choice(len(table), p=chances / chances.sum()))))
-    weights = fit_weights(samples, penalty=0.0)
-    np.testing.assert_allclose(weights, true_weights, atol=0.12)
+    return samples
 
-    def loss(w: np.ndarray) -> float:
-        return float(np.mean([np.logaddexp.reduce(table @ w) - (table @ w)[true] for table, true in samples]))
 
-    np.testing.assert_allclose(approx_fprime(weights.astype(float), loss, 1e-6), 0, atol=2e-4)
-    assert fit_weights([]) is NO_EVIDENCE
+def mean_loss(weights: EvidenceWeights, samples: list[tuple[np.ndarray, int]]) -> float:
+    scores = [(weights.scores(table), true) for table, true in samples]
+    return float(np.mean([np.logaddexp.reduce(score) - score[true] for score, true in scores]))
+
+
+def test_linear_weights_are_those_of_greatest_likelihood():
+    true_weights = np.array([1.0, -0.8, 0.0, 0.4])
+    samples = drawn_choices(lambda table: table @ true_weights, 4000)
+    weights = fit_weights(samples, np.zeros(4), hidden=0)
+    np.testing.assert_allclose(weights.linear / weights.scale, true_weights, atol=0.12)
+
+    def loss(linear: np.ndarray) -> float:
+        return mean_loss(replace(weights, linear=linear), samples)
+
+    np.testing.assert_allclose(approx_fprime(weights.linear.astype(float), loss, 1e-6), 0, atol=2e-4)
+
+
+def test_the_network_learns_what_no_linear_weights_can():
+    def score(table: np.ndarray) -> np.ndarray:
+        return 2 * table[:, 0] * np.sign(table[:, 1])  # what the first column means depends on the second one
+
+    samples, others = drawn_choices(score, 3000), drawn_choices(score, 4000)[3000:]
+    linear, network = (fit_weights(samples, np.zeros(4), hidden=hidden) for hidden in (0, 8))
+    assert mean_loss(network, others) < 0.75 * mean_loss(linear, others)
+
+
+def test_the_gradient_of_the_likelihood_is_that_of_finite_differences():
+    samples = drawn_choices(lambda table: table[:, 0], 30)
+    problem = _Likelihood(samples, hidden=3, penalty=1e-2)
+    at = np.random.default_rng(1).normal(size=4 + 4 * 3 + 3 + 3)
+    numerical = approx_fprime(at, lambda values: problem.loss(values)[0], 1e-6)
+    np.testing.assert_allclose(problem.loss(at)[1], numerical, atol=1e-5)
+
+
+def test_without_samples_the_probabilities_stay_as_they_are():
+    weights = fit_weights([], NO_EVIDENCE)
+    table = np.random.default_rng(0).normal(size=(3, len(EVIDENCE)))
+    np.testing.assert_array_equal(weights.scores(table), table[:, 0])
 
 
 def test_evidence_is_drawn_with_the_true_set_among_those_tried():

@@ -12,12 +12,13 @@ from llise.diagnosis.chains import BY_GREY, HIDING, Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.region_pixels import MARGIN, TILE, RegionPixels, region_pixels, whole_pixels
 from llise.diagnosis.result import Interval
-from llise.diagnosis.simulated import likeness, unlikeness, variance_by_grey
+from llise.diagnosis.simulated import follows_detail, likeness, unlikeness, variance_by_grey
 from llise.differences import by_block, measure_differences
 from llise.kinds import registry
 from llise.kinds.fitting import ROUNDING, robust_scale
 from llise.kinds.impulse_noise import count_impulses
 from llise.kinds.own import OwnKind
+from llise.kinds.speckle_noise import noise_growth
 
 TILES = (20, 4, 1)
 """Most tiles to measure on if none, one or both of the kinds take applying a filter or a coder many times."""
@@ -48,6 +49,12 @@ class FaultEstimate:
         How far the copy is from all that the kinds can make, whatever their settings: of random parts, how differently
         they and what remains are spread over blocks; of kinds that give each grey another one, how much the greys of
         the copy differ where the reference has the same. 0 if not at all, or for other kinds.
+    growth : float
+        Of Gaussian and speckle noise, how much likelier noise is that grows with the grey level, see
+        :func:`llise.kinds.speckle_noise.noise_growth`.
+    detailed : float
+        How much more is left in blocks of the reference with more detail, -1 to 1: noise is everywhere, but a filter
+        that was not found exactly leaves something where there is detail.
 
     Examples
     --------
@@ -60,6 +67,8 @@ class FaultEstimate:
     severity: dict[str, float] = field(default_factory=dict)
     explained: float = 0.0
     unlike: float = 0.0
+    growth: float = 0.0
+    detailed: float = 0.0
 
 
 def estimate_fault(
@@ -196,10 +205,9 @@ class CopyEstimates:
         fitted = self._fit(source, kinds)
         if fitted is None or fitted.chain.hit is not None:  # impulses are somewhere else in another region
             return FaultEstimate()
-        shares, explained, unlike = _account(fitted.chain, self._pixels_of(region, kinds))
-        return FaultEstimate(
-            {}, {kind: self.error(region) * share for kind, share in shares.items()}, explained, unlike
-        )
+        account = _account(fitted.chain, self._pixels_of(region, kinds))
+        severity = {kind: self.error(region) * share for kind, share in account.shares.items()}
+        return FaultEstimate({}, severity, *account[2:])
 
     def made_again(self, region: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray | None:
         """Return the whole reference after kinds with the settings that they have in a region.
@@ -262,7 +270,8 @@ class CopyEstimates:
             for kind, fit in fitted.chain.steps
         }
         severity = {kind: measured * fitted.shares[kind] for kind in kinds}
-        return FaultEstimate({kind: parameters[kind] for kind in kinds}, severity, fitted.explained, fitted.unlike)
+        settings = {kind: parameters[kind] for kind in kinds}
+        return FaultEstimate(settings, severity, *fitted[2:])
 
     def _fit(self, region: np.ndarray, kinds: tuple[str, ...]) -> _Fitted | None:
         """Settings of the kinds on the pixels of a region; other regions may have led to the same pixels."""
@@ -270,7 +279,7 @@ class CopyEstimates:
         key = id(pixels), kinds
         if key not in self._fitted:
             chain = fit_chain(pixels, kinds, self._mean)
-            self._fitted[key] = _Fitted(chain, *_account(chain, pixels)) if chain else None
+            self._fitted[key] = _account(chain, pixels) if chain else None
         return self._fitted[key]
 
     def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...]) -> RegionPixels:
@@ -288,12 +297,14 @@ class CopyEstimates:
 
 
 class _Fitted(NamedTuple):
-    """Settings of kinds, the share of each in the error, the share of it that they explain, and :func:`unlikeness`."""
+    """Settings of kinds, the share of each in the error; the rest is as of :class:`FaultEstimate`."""
 
     chain: Chain
     shares: dict[str, float]
     explained: float
     unlike: float
+    growth: float
+    detailed: float
 
 
 def _key(region: np.ndarray) -> bytes:
@@ -337,8 +348,8 @@ def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) ->
     return total / max(count, 1)
 
 
-def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], float, float]:
-    """Share of each kind in the error, share of it that all of them explain, and how unlike random parts are to it."""
+def _account(chain: Chain, pixels: RegionPixels) -> _Fitted:
+    """What kinds account for on some pixels."""
     reference, copy, mask = pixels
     drawn = chain.draw(reference)
     inside = np.flatnonzero(mask)
@@ -347,7 +358,7 @@ def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], floa
     shares = {kind: part / whole if whole > 0 else 1 / len(parts) for kind, part in parts.items()}
     total = _power(copy - reference, inside)
     if total <= 0:
-        return shares, 1.0, 0.0
+        return _Fitted(chain, shares, 1.0, 0.0, 0.0, 0.0)
     is_random = any(fit.draw for _, fit in chain.steps)
     remade = chain.images(reference)[-1] if is_random else drawn[-1]
     left = mask if chain.hit is None else mask & ~chain.hit
@@ -366,7 +377,9 @@ def _account(chain: Chain, pixels: RegionPixels) -> tuple[dict[str, float], floa
         unexplained -= match * min(_power(expected, pixels_left) * 1.05, unexplained)
     share = pixels_left.size / max(inside.size, 1)
     explained = float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
-    return shares, explained, unlike
+    growth = noise_growth(rest, remade, left) if {"gaussian_noise", "speckle_noise"} & set(parts) else 0.0
+    detailed = follows_detail(np.where(left, rest, 0), reference, mask)
+    return _Fitted(chain, shares, explained, unlike, growth, detailed)
 
 
 def _power(values: np.ndarray, places: np.ndarray) -> float:

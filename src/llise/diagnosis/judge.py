@@ -8,7 +8,7 @@ kinds it was trained, on what, and the fingerprint of its arrays.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import as_file, files
 from typing import Any, Protocol
@@ -21,9 +21,10 @@ from llise.diagnosis.features import feature_names, features
 from llise.diagnosis.judge_files import JudgeError, read_judge, write_judge
 from llise.diagnosis.novelty import Novelty
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE
+from llise.diagnosis.weighing import EvidenceWeights
 from llise.storage.array_files import fingerprint_of
 
-VERSION = 3
+VERSION = 4
 """Version of the file's form; a judge of another version is refused."""
 
 FILE, KEY = "judge.safetensors", "llise-judge"
@@ -73,7 +74,7 @@ class Judge:
         What the networks' outputs are divided by, so that the probabilities are honest on pictures kept aside.
     errors : dict of str to ndarray
         Errors of the estimates in units of the kinds, see :mod:`llise.diagnosis.calibration`.
-    verification : ndarray of float32, shape (n_evidence,)
+    verification : EvidenceWeights
         Weights of the evidence for doubtful parts, see :mod:`llise.diagnosis.verification`.
     novelty : Novelty or None
         Tells faults without a name; None if all faults have to be named.
@@ -95,7 +96,7 @@ class Judge:
     networks: list[network.Weights]
     temperature: float
     errors: dict[str, np.ndarray]
-    verification: np.ndarray
+    verification: EvidenceWeights
     novelty: Novelty | None
     background: np.ndarray
     training: dict[str, Any]
@@ -192,8 +193,9 @@ class Judge:
         """
         named = {
             "mean": self.mean, "scale": self.scale, "temperature": np.array([self.temperature], np.float32),
-            "verification": self.verification, "background": self.background,
+            "background": self.background,
         }  # fmt: skip
+        named |= {f"verification.{name}": values for name, values in self.verification.arrays().items()}
         for number, weights in enumerate(self.networks):
             for layer in range(N_LAYERS):
                 named[f"network{number}.matrix{layer}"] = weights[2 * layer]
@@ -286,9 +288,10 @@ class Judge:
         ]
         errors = {name.removeprefix("errors."): values for name, values in arrays.items() if name.startswith("errors.")}
         temperature = float(arrays["temperature"][0])
+        verification = EvidenceWeights(*(arrays[f"verification.{part.name}"] for part in fields(EvidenceWeights)))
         novelty = Novelty(arrays["novelty.weights"], arrays["novelty.scores"]) if "novelty.weights" in arrays else None
         return cls(
-            arrays["mean"], arrays["scale"], networks, temperature, errors, arrays["verification"], novelty,
+            arrays["mean"], arrays["scale"], networks, temperature, errors, verification, novelty,
             arrays["background"], training,
         )  # fmt: skip
 

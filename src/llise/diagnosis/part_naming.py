@@ -20,7 +20,8 @@ from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
 from llise.diagnosis.simpler_kinds import simplest
 from llise.diagnosis.taught import TaughtKinds
-from llise.diagnosis.verification import evidence, likely_sets, weighed
+from llise.diagnosis.verification import evidence, likely_sets
+from llise.diagnosis.weighing import weighed
 
 UNUSUAL, LEAST_USUAL = 0.2, 0.4
 """p-value below which named kinds are said with less confidence, and the factor on it where the p-value vanishes. Two
@@ -103,7 +104,7 @@ class PartNaming:
             self._named(part, estimates)
             for number, area in enumerate(areas)
             for main in self._divided(number, image, area)
-            for part in self._told_from_rest(self._look_again(main, estimates), image, estimates)
+            for part in self._with_places(main, image, estimates)
         ]
 
     def _judge(self, regions: np.ndarray, context: np.ndarray) -> np.ndarray:
@@ -124,17 +125,26 @@ class PartNaming:
         parts = split(self._blocks, image, mask, self._judge, self._sets)
         return [Part(area, own, probabilities, sets=self._sets) for own, probabilities in parts]
 
-    def _told_from_rest(self, part: Part, image: np.ndarray, estimates: CopyEstimates) -> list[Part]:
-        """The part, and places in it for which its kinds do not account, where these have other kinds."""
-        left = left_over(estimates, part.mask, part.kinds) if not part.is_taught else np.zeros_like(part.mask)
-        if not left.any():
+    def _with_places(self, part: Part, image: np.ndarray, estimates: CopyEstimates) -> list[Part]:
+        """The part looked at a second time, and places in it for which its kinds do not account."""
+        if part.is_taught:
             return [part]
-        found = (self._look_again(place, estimates) for place in self._split(part.area, image, left))
-        places = [replace(place, stands_out=True) for place in found if has_fault_of_its_own(place, part, estimates)]
+        places = self._places(part, image, estimates)
         if not places:
-            return [part]
+            named = self._look_again(part, estimates)
+            places = self._places(named, image, estimates) if named.kinds != part.kinds else []
+            if not places:
+                return [named]
         rest = part.mask & ~np.any([place.mask for place in places], axis=0)
         return [*(self._look_again(other, estimates) for other in self._split(part.area, image, rest)), *places]
+
+    def _places(self, part: Part, image: np.ndarray, estimates: CopyEstimates) -> list[Part]:
+        """Places in a part that have other kinds besides or instead of its own."""
+        left = left_over(estimates, part.mask, part.kinds)
+        if not left.any():
+            return []
+        found = (self._look_again(place, estimates) for place in self._split(part.area, image, left))
+        return [replace(place, stands_out=True) for place in found if has_fault_of_its_own(place, part, estimates)]
 
     def _look_again(self, part: Part, estimates: CopyEstimates) -> Part:
         """A doubtful part after the copy was made again with each likely set of kinds."""

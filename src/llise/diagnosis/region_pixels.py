@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
-from llise.diagnosis.block_sums import BLOCK
+from llise.diagnosis.block_sums import BLOCK, box_of
+from llise.differences import measure_differences
 from llise.kinds.jpeg_quality import CoefficientPairs
 
 MARGIN = 4
@@ -21,6 +22,11 @@ MARGIN = 4
 
 TILE = 16
 """Side of a tile in blocks, without its margin."""
+
+
+FEW_BLOCKS, LEAST_INSIDE = 600, 0.25
+"""Number of blocks up to which a region may consist of thin lines, and the least error of the blocks that are not at
+its edge, against that of all, with which they are enough."""
 
 
 class _Arrays(NamedTuple):
@@ -152,7 +158,7 @@ def region_pixels(
     >>> pixels.reference.shape, int(pixels.mask.sum()) // 64
     ((384, 384), 1024)
     """
-    blocks = inner_blocks(region)
+    blocks = _faulty_blocks(reference, copy, region)
     rows, cols = np.flatnonzero(blocks.any(axis=1)), np.flatnonzero(blocks.any(axis=0))
     box = rows[0], cols[0], rows[-1] + 1, cols[-1] + 1
     if (box[2] - box[0]) * (box[3] - box[1]) <= tiles * side**2:
@@ -161,6 +167,18 @@ def region_pixels(
         places = _choose_tiles(reference, blocks, box, tiles, side)
     inside = blocks.repeat(BLOCK, 0).repeat(BLOCK, 1)[: reference.shape[0], : reference.shape[1]]
     return RegionPixels(_mosaic(reference, places), _mosaic(copy, places), _mosaic(inside, places, mask=True))
+
+
+def _faulty_blocks(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> np.ndarray:
+    """Blocks of a region that are not at its edge; all of them where the faults are at the edge, as of thin lines."""
+    inner = inner_blocks(region)
+    if np.count_nonzero(region) > FEW_BLOCKS or inner is region:
+        return inner
+    top, left, bottom, right = box_of(region)
+    box = slice(top * BLOCK, bottom * BLOCK), slice(left * BLOCK, right * BLOCK)
+    error = measure_differences(reference[box], copy[box]).block_mse
+    whole, inside = (float(error[blocks[top:bottom, left:right]].mean()) for blocks in (region, inner))
+    return inner if inside >= LEAST_INSIDE * whole else region
 
 
 def inner_blocks(region: np.ndarray) -> np.ndarray:

@@ -12,6 +12,9 @@ from llise.kinds.fitting import ROUNDING, Fit, robust_scale
 from llise.kinds.gaussian_noise import noise_fit
 from llise.kinds.impulse_noise import impulse_fit
 
+LEAST_BLOCKS = 8
+"""Fewest blocks that tell whether a field follows the detail of an image."""
+
 
 def likeness(field: np.ndarray, mask: np.ndarray) -> float:
     """Return the correlation between neighbours, mean of across and down.
@@ -77,6 +80,42 @@ def unlikeness(field: np.ndarray, other: np.ndarray, mask: np.ndarray) -> float:
     powers = (np.mean(by_block(values)[full] ** 2, axis=-1, dtype=np.float64) for values in (field, other))
     one, two = (np.sort(np.log(power + ROUNDING)) for power in powers)
     return float(np.abs(one - two).mean())
+
+
+def follows_detail(field: np.ndarray, reference: np.ndarray, mask: np.ndarray) -> float:
+    """Return how much stronger a field is in blocks with more detail.
+
+    Parameters
+    ----------
+    field : ndarray, shape (h, w)
+        Differences about zero.
+    reference : ndarray, shape (h, w)
+        Image whose detail counts.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to use.
+
+    Returns
+    -------
+    float
+        Correlation, over blocks, of the logarithms of the field's power and of the variance of the reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.simulated import follows_detail
+    >>> image = np.random.default_rng(0).normal(size=(64, 64)) * np.linspace(1, 40, 64)
+    >>> everywhere = np.ones((64, 64), bool)
+    >>> bool(follows_detail(0.1 * image, image, everywhere) > 0.9)
+    True
+    """
+    full = by_block(mask).all(axis=-1)
+    if np.count_nonzero(full) < LEAST_BLOCKS:
+        return 0.0
+    power = np.log(np.mean(by_block(field)[full] ** 2, axis=-1, dtype=np.float64) + ROUNDING)
+    detail = np.log(np.var(by_block(reference)[full], axis=-1, dtype=np.float64) + 1)
+    power, detail = power - power.mean(), detail - detail.mean()
+    spread = np.sqrt(float(power @ power) * float(detail @ detail))
+    return float(power @ detail) / spread if spread > 1e-9 else 0.0
 
 
 def variance_by_grey(before: np.ndarray, after: np.ndarray) -> float:

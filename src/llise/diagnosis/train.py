@@ -29,7 +29,8 @@ from llise.diagnosis.novelty import Novelty, fit_novelty
 from llise.diagnosis.samples import Samples, draw_samples
 from llise.diagnosis.second_look import PartEvidence, draw_evidence
 from llise.diagnosis.sets import SETS
-from llise.diagnosis.verification import NO_EVIDENCE, fit_weights
+from llise.diagnosis.verification import NO_EVIDENCE
+from llise.diagnosis.weighing import EvidenceWeights, fit_weights
 
 SCENES = 56_000
 FOLDS = 4
@@ -40,7 +41,7 @@ CHUNK = 50
 """Scenes that are drawn by one task."""
 ERROR_SHARE = 20
 """One scene for so many of the training is drawn to measure the errors of estimates."""
-SECOND_LOOK_SHARE = 14
+SECOND_LOOK_SHARE = 7
 """One scene for so many of the training is drawn for the weights of the second look."""
 
 
@@ -152,7 +153,7 @@ def train_networks(
     chosen = np.random.default_rng(seed).choice(len(whole), min(BACKGROUND, len(whole)), replace=False)
     background = np.rint(BACKGROUND_SCALE * standardised(whole[chosen], mean, scale)).astype(np.int8)
     training = {"pictures": list(names), "scenes": scenes, "epochs": epochs, "seed": seed}
-    judge = Judge(mean, scale, networks, temperature, {}, NO_EVIDENCE, None, background, training)
+    judge = Judge(mean, scale, networks, temperature, {}, EvidenceWeights.only(NO_EVIDENCE), None, background, training)
     return judge, _report(outside, samples, temperature)
 
 
@@ -227,7 +228,7 @@ def _errors(names: tuple[str, ...], scenes: int, seed: int, jobs: int) -> Estima
 
 def _second_look(
     judges: list[tuple[tuple[str, ...], Judge]], scenes: int, seed: int, jobs: int
-) -> tuple[np.ndarray, Novelty]:
+) -> tuple[EvidenceWeights, Novelty]:
     """Weights of the evidence and scores of known parts, from scenes that each network never saw."""
     tasks = [
         (fold, judge, [(seed, FOLDS + 1, number, i) for i in range(start, min(start + CHUNK, scenes // FOLDS))])
@@ -238,7 +239,7 @@ def _second_look(
     parts = [part for chunk in _shown(chunks, len(tasks), "second look at parts") for part in chunk]
     doubtful = ((part.table, part.true) for part in parts if part.table is not None and not part.strange)
     clues, strange, blocks = zip(*((part.clues, part.strange, part.blocks) for part in parts))
-    return fit_weights(doubtful), fit_novelty(np.array(clues), np.array(strange), np.array(blocks))
+    return fit_weights(doubtful, NO_EVIDENCE), fit_novelty(np.array(clues), np.array(strange), np.array(blocks))
 
 
 def _evidence_chunk(names: tuple[str, ...], judge: Judge, seeds: list[tuple[int, ...]]) -> list[PartEvidence]:

@@ -1,29 +1,34 @@
 """A second look at doubtful parts: the copy is made again with each likely set of kinds, and compared.
 
 The networks of the judge know a fault by its statistics.  Here the settings of each likely set of kinds are estimated,
-and it is measured how much of the error they leave unexplained.  A linear function of this evidence and of the
-judge's own probability, with weights that the training fits (a conditional logit), gives the probabilities anew.
+and it is measured how much of the error they leave unexplained.  This evidence and the judge's own probability are
+weighed (:mod:`llise.diagnosis.weighing`), which gives the probabilities anew.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 
 from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
-from llise.diagnosis.sets import SETS, UNKNOWN_CODE
+from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of
+from llise.labels import NAMED_KINDS
 
 SURE = 0.96
 """Probability from which a part is not looked at again."""
+
+SURELY_OTHER = 0.9
+"""Probability of a fault without a name, or of a taught kind, from which no named kinds are tried."""
 
 LIKELY = 0.01
 """Probability from which a set of kinds is tried."""
 
 MOST_SETS = 4
 LEAST_BLOCKS = 6
-"""Most sets that are tried, and fewest blocks of a part on which that is worth it."""
+"""Most sets that are tried because they are likely, and fewest blocks of a part on which that is worth it."""
+
+MOST_OTHERS, HARDLY_LIKELY = 4, 1e-5
+"""Most sets that are tried besides where the likeliest one does not account for a part, and their least probability."""
 
 FIT = (
     "unexplained", "unexplained with noise", "unexplained with hidden noise", "unexplained by JPEG alone", "noise",
@@ -32,11 +37,18 @@ FIT = (
 """How well kinds fit. Noise is hidden where a blur or a coder may have come after it; a JPEG coder can be repeated
 exactly, so that little of its error may be left."""
 
-EVIDENCE = ("log probability", *FIT, "two kinds", "smaller share", "odd pivot")
-"""What is known of each set that is tried."""
+EVIDENCE = (
+    "log probability", *FIT, "two kinds", "smaller share", "odd pivot", "left more than the best", "growth of noise",
+    "left in detail", "log size", "log error", *NAMED_KINDS,
+)  # fmt: skip
+"""What is known of each set that is tried; last, which kinds it has."""
 
-WELL_CODED = 0.08
-"""Share of the error up to which a JPEG coder alone accounts for a part: coders round in several ways."""
+WELL_EXPLAINED, ALIKE = 0.92, 0.6
+"""Share of the error from which kinds account for a part, as coders round in several ways and blurs have many shapes,
+and how unlike their random part may be to what remains."""
+
+EXACT = {"contrast", "luminance", "blur", "jpeg", "gaussian_noise", "impulse_noise", "speckle_noise", "sharpening"}
+"""Kinds that are found well enough that much which is left speaks against them."""
 
 LEAST_UNEXPLAINED = 0.004
 LEAST_SHARE = 1e-3
@@ -78,17 +90,31 @@ def likely_sets(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEs
     >>> likely_sets(np.array([0.0, 0.0, 1.0]), region, estimates)
     []
     """
-    if np.count_nonzero(region) < LEAST_BLOCKS:
+    if np.count_nonzero(region) < LEAST_BLOCKS or probabilities[UNKNOWN_CODE:].sum() >= SURELY_OTHER:
         return []
     order = [int(code) for code in np.argsort(-probabilities[:UNKNOWN_CODE], kind="stable")]
-    codes = [code for code in order[:MOST_SETS] if probabilities[code] >= LIKELY]
-    # What a coder almost wipes out can only be seen by making the part again.
-    hidden = SETS[order[0]] == ("jpeg",) and 1 - estimates.of(region, ("jpeg",)).explained > WELL_CODED
-    if hidden:
-        codes += [code for code in order if code in _HIDDEN_BY_JPEG and code not in codes]
-    elif probabilities.max() >= SURE:
+    top = set(SETS[order[0]])
+    accounted = _accounts_for(SETS[order[0]], region, estimates)
+    if accounted and probabilities.max() >= SURE:
         return []
+    codes = [code for code in order[:MOST_SETS] if probabilities[code] >= LIKELY]
+    if not accounted:
+        near = [code for code in order if len(top ^ set(SETS[code])) <= 2 and top & set(SETS[code])]
+        others = [code for code in near if code not in codes and probabilities[code] >= HARDLY_LIKELY]
+        # What a coder almost wipes out can only be seen by making the part again.
+        hidden = _HIDDEN_BY_JPEG if top == {"jpeg"} else []
+        codes += list(dict.fromkeys([*others[:MOST_OTHERS], *(code for code in hidden if code not in codes)]))
+    elif len(top) > 1:
+        codes += [code for code in map(code_of, sorted(top)) if code not in codes]
     return codes if len(codes) > 1 else []
+
+
+def _accounts_for(kinds: tuple[str, ...], region: np.ndarray, estimates: CopyEstimates) -> bool:
+    """Whether kinds leave little of a part; kinds that are never found exactly get the benefit of the doubt."""
+    if not set(kinds) <= EXACT:
+        return True
+    found = estimates.of(region, kinds)
+    return found.explained >= WELL_EXPLAINED and (found.unlike <= ALIKE or not set(RANDOM) & set(kinds))
 
 
 def evidence(
@@ -144,9 +170,18 @@ def evidence(
                 float(len(kinds) > 1),
                 smaller,
                 _odd_pivot(estimate, kinds, greys),
+                _log_unexplained(estimate),
+                np.log1p(estimate.growth),
+                estimate.detailed,
+                np.log(np.count_nonzero(region)),
+                np.log(estimates.error(region) + 1),
+                *(float(kind in kinds) for kind in NAMED_KINDS),
             ]
         )
-    return np.array(rows)
+    table = np.array(rows)
+    left = EVIDENCE.index("left more than the best")
+    table[:, left] -= table[:, left].min()
+    return table
 
 
 def fit_of(kinds: tuple[str, ...], estimate: FaultEstimate) -> list[float]:
@@ -175,12 +210,16 @@ def fit_of(kinds: tuple[str, ...], estimate: FaultEstimate) -> list[float]:
     """
     noisy = bool(set(RANDOM) & set(kinds))
     form = (2 if set(HIDING) & set(kinds) else 1) if noisy else 3 if kinds == ("jpeg",) else 0
-    unexplained = float(np.log(max(1 - estimate.explained, LEAST_UNEXPLAINED)))
+    unexplained = _log_unexplained(estimate)
     return [
         *(unexplained if form == other else 0.0 for other in range(4)),
         *(float(form == other) for other in range(1, 4)),
         *(estimate.unlike if form == other else 0.0 for other in (1, 2, 0)),
     ]
+
+
+def _log_unexplained(estimate: FaultEstimate) -> float:
+    return float(np.log(max(1 - estimate.explained, LEAST_UNEXPLAINED)))
 
 
 def _odd_pivot(estimate: FaultEstimate, kinds: tuple[str, ...], greys: tuple[float, float, float]) -> float:
@@ -194,89 +233,3 @@ def _odd_pivot(estimate: FaultEstimate, kinds: tuple[str, ...], greys: tuple[flo
     mean, deviation, median = greys
     nearest = min(abs(pivot - usual) for usual in (mean, median, 128.0))
     return min(nearest / max(deviation, 10.0), FURTHEST_PIVOT)
-
-
-def weighed(probabilities: np.ndarray, codes: list[int], table: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the probabilities of all sets after the evidence.
-
-    Parameters
-    ----------
-    probabilities : ndarray, shape (n_sets,)
-        What the judge says.
-    codes : list of int
-        Sets that were tried; the others share what they had.
-    table : ndarray, shape (n_codes, n_evidence)
-        Evidence for these sets.
-    weights : ndarray, shape (n_evidence,)
-        Weights of the evidence.
-
-    Returns
-    -------
-    ndarray, shape (n_sets,)
-        Probabilities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.verification import NO_EVIDENCE, weighed
-    >>> p = np.array([0.2, 0.7, 0.1])
-    >>> table = np.log(p[:2, None]) * NO_EVIDENCE
-    >>> weighed(p, [0, 1], table, NO_EVIDENCE).round(3)
-    array([0.2, 0.7, 0.1])
-    """
-    score = table @ weights.astype(np.float64)
-    score = np.exp(score - score.max())
-    result = np.array(probabilities, np.float64)
-    result[codes] = score / score.sum() * probabilities[codes].sum()
-    return result
-
-
-def fit_weights(samples: Iterable[tuple[np.ndarray, int]], penalty: float = 1e-5) -> np.ndarray:
-    """Find the weights with the greatest likelihood of the true sets.
-
-    Parameters
-    ----------
-    samples : iterable of (ndarray of shape (n_codes, n_evidence), int)
-        Evidence for the sets that were tried on a part, and which of them is true.
-    penalty : float
-        Factor on the squared distance from :data:`NO_EVIDENCE`.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_evidence,)
-        Weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.verification import EVIDENCE, fit_weights
-    >>> table = np.zeros((2, len(EVIDENCE)))
-    >>> table[:, 1] = -3, 0  # the first set leaves less unexplained
-    >>> bool(fit_weights([(table, 0)] * 20)[1] < -0.5)
-    True
-    """
-    from scipy.optimize import minimize
-
-    chosen = list(samples)
-    if not chosen:
-        return NO_EVIDENCE
-    # Tables are filled up to the same number of sets; what fills them gets a score of minus infinity.
-    most = max(len(table) for table, _ in chosen)
-    tables = np.zeros((len(chosen), most, len(EVIDENCE)))
-    absent = np.ones((len(chosen), most), bool)
-    for number, (table, _) in enumerate(chosen):
-        tables[number, : len(table)], absent[number, : len(table)] = table, False
-    true = np.array([index for _, index in chosen])
-    here = np.arange(len(chosen))
-
-    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        score = np.where(absent, -np.inf, tables @ weights)
-        top = score.max(axis=1, keepdims=True)
-        share = np.exp(score - top)
-        total = share.sum(axis=1, keepdims=True)
-        away = weights - NO_EVIDENCE
-        value = float(np.mean(np.log(total[:, 0]) + top[:, 0] - score[here, true])) + penalty * float(away @ away)
-        expected = np.einsum("nk,nke->e", share / total, tables)
-        return value, (expected - tables[here, true].sum(axis=0)) / len(chosen) + 2 * penalty * away
-
-    return minimize(loss, NO_EVIDENCE.astype(float), jac=True, method="L-BFGS-B").x.astype(np.float32)

@@ -100,6 +100,33 @@ def fit_speckle(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tu
     return speckle_fit(float(np.sqrt(power)), exponent), likelihood
 
 
+def noise_growth(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> float:
+    """Return how much likelier noise that follows the signal is than noise of one strength everywhere.
+
+    Parameters
+    ----------
+    error, expected, mask
+        As for :func:`noise_by_grey`.
+
+    Returns
+    -------
+    float
+        Logarithm of the ratio of the likelihoods, 0 or more; below about 3 it may be chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.speckle_noise import noise_growth
+    >>> grey = np.repeat(np.arange(40.0, 200.0), 400).reshape(160, 400)
+    >>> noise = np.random.default_rng(0).standard_normal(grey.shape)
+    >>> noise_growth(12 * noise, grey, grey > 0) < 3, noise_growth(0.1 * grey * noise, grey, grey > 0) > 1000
+    (True, True)
+    """
+    measured = noise_by_grey(error, expected, mask)
+    even, *growing = (_fit_power(*measured, exponent)[0] for exponent in (0.0, 0.25, 0.5, 0.75, 1.0, 1.3))
+    return max(even - min(growing), 0.0) / 2
+
+
 def fit_two_noises(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[float, Fit]:
     """Find noise of one strength everywhere and noise that follows the signal, where there are both.
 
