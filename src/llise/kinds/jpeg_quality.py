@@ -193,11 +193,6 @@ def _power_of_standard(steps: np.ndarray, told: np.ndarray) -> np.ndarray:
     return np.clip(np.exp(design @ power), 1, 255).astype(np.float32)
 
 
-def _rounded_up(numbers: np.ndarray, rounding: float) -> np.ndarray:
-    """Numbers of steps, rounded up from a given part of a step."""
-    return np.sign(numbers) * np.floor(np.abs(numbers) + np.float32(rounding))
-
-
 def _by_table(by_step: np.ndarray) -> np.ndarray:
     """Sum for the table of each quality of what is known by step (255, 64)."""
     return by_step[_TABLES.astype(int) - 1, np.arange(_BLOCK * _BLOCK)].sum(axis=1)
@@ -207,19 +202,36 @@ def _costs_by_step(before: np.ndarray, after: np.ndarray, largest: np.float32, r
     """Mean squared distance (255, 64) of `after` from multiples of each step next to `before`, by frequency.
 
     A coefficient that is less than the part of a step from which it is rounded up becomes zero, also with all larger
-    steps.
+    steps.  So steps are worked on in runs, each up to twice its first, and only the coefficients that are left count.
     """
+    count, frequencies = before.shape
     at_zero = np.minimum(after * after, largest)
-    values, after, beyond_zero = before.ravel(), after.ravel(), at_zero.ravel()
-    frequency = np.tile(np.arange(before.shape[1]), len(before))
-    costs = np.empty((len(_STEPS), before.shape[1]))
-    for row, step in enumerate(_STEPS[:, 0]):
-        seen = np.abs(values) > step * (1 - rounding)
-        values, after, beyond_zero, frequency = values[seen], after[seen], beyond_zero[seen], frequency[seen]
-        numbers = np.rint(values / step) if rounding == 0.5 else _rounded_up(values / step, rounding)
-        rest = after - step * numbers
-        costs[row] = np.bincount(frequency, np.minimum(rest * rest, largest) - beyond_zero, before.shape[1])
-    return (costs + at_zero.sum(axis=0, dtype=np.float64)) / len(before)
+    costs = np.tile(at_zero.sum(axis=0, dtype=np.float64), (len(_STEPS), 1))
+    # Frequency by frequency, and all coefficients before the coder made positive.
+    size, after, at_zero = (part.T.ravel() for part in (np.abs(before), np.copysign(1, before) * after, at_zero))
+    frequency = np.arange(frequencies).repeat(count)
+    for first in 2 ** np.arange(8):
+        run = slice(first - 1, 2 * first - 1)
+        seen = np.flatnonzero(size >= np.float32((1 - rounding) * first))
+        size, after, at_zero, frequency = (part[seen] for part in (size, after, at_zero, frequency))
+        start = np.searchsorted(frequency, np.arange(frequencies))
+        present = np.flatnonzero(np.diff(start, append=seen.size))
+        changes = _multiples(size / _STEPS[run], rounding)
+        changes *= _STEPS[run]  # in place: these are the largest arrays
+        changes -= after
+        changes *= changes
+        np.minimum(changes, largest, out=changes)
+        changes -= at_zero
+        costs[run, present] += np.add.reduceat(changes, start[present], axis=1)
+    return costs / count
+
+
+def _multiples(numbers: np.ndarray, rounding: float) -> np.ndarray:
+    """Positive numbers rounded up from a given part on, in place."""
+    if rounding == 0.5:
+        return np.rint(numbers, out=numbers)
+    numbers += np.float32(rounding)
+    return np.floor(numbers, out=numbers)
 
 
 def _answer(index: int) -> tuple[float, np.ndarray]:
