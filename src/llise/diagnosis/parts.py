@@ -1,8 +1,8 @@
 """Which parts of an area have which kinds: tiles are judged, and neighbours of one judgement become a part.
 
 The judge sees the features of a tile and those of the whole area around it.  Tiles that lie side by side are judged
-first; tiles that overlap them are judged only where these are not sure to be like the whole.  Large areas are divided
-by cells of several blocks, so that the cost is bounded.
+first; tiles that overlap them are judged only where these are not sure to be like the whole, and all of those only if
+some find other kinds.  Large areas are divided by cells of several blocks, so that the cost is bounded.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ MOST_TILES = 1600
 
 SURE_TILE = 0.9
 """Probability of the kinds of the whole area from which a tile needs no second look."""
+
+LEAST_SAMPLED = 4
+"""Side of tiles, in cells, from which every second one along each side is looked at before all of them are."""
 
 FAR_SHIFT = 5.0
 """Shift of the mean of 3 x 3 cells, against a typical one, from which they are taken for a place of their own."""
@@ -172,7 +175,12 @@ class _Split:
         sure = tiles.total[..., main] >= np.log(SURE_TILE) * tiles.count
         unsure = tiles.filled & ~tiles.judged & tiles.touching(self.area & ~(sure & (tiles.count > 0)))
         if unsure.any():
-            tiles.judge(unsure)
+            # Where some of these tiles see nothing but the kinds of the whole, the others see nothing else either.
+            some = unsure & tiles.every_second if tiles.side >= LEAST_SAMPLED else unsure
+            tiles.judge(some)
+            rest = unsure & ~some
+            if rest.any() and (tiles.evidence().argmax(axis=-1) != main)[self.area].any():
+                tiles.judge(rest)
         evidence = tiles.evidence()
         counts = np.bincount(evidence.argmax(axis=-1)[self.area], minlength=len(self.sets))
         least = max(LEAST_PART, 0.015 * size)
@@ -243,11 +251,13 @@ class _Tiles:
         apart = [np.arange(len(starts)) % (side // stride) == 0 for starts in (self.tops, self.lefts)]
         apart[0][-1] = apart[1][-1] = True
         self.apart = np.logical_and.outer(*apart)
+        self.every_second = np.zeros_like(self.apart)
+        self.every_second[::2, ::2] = True
         self.filled = self._over(split.sums[..., 0]) / 64 >= max(1, 0.25 * (side * split.cell) ** 2)
         self.judged = np.zeros_like(self.filled)
         # Which rows and columns of cells (rows, tops), (cols, lefts) a tile covers.
         self._covered = [
-            ((starts <= at) & (at < starts + side)).astype(float)
+            ((starts <= at) & (at < starts + side)).astype(np.float32)
             for starts, at in ((self.tops, np.arange(rows)[:, None]), (self.lefts, np.arange(cols)[:, None]))
         ]
         self.total, self.count = np.zeros((rows, cols, len(split.sets))), np.zeros((rows, cols))
@@ -273,7 +283,8 @@ class _Tiles:
     def judge(self, chosen: np.ndarray) -> np.ndarray:
         """Judge tiles, and the whole area in the same go; return the probabilities (n_sets,) of the area's kinds."""
         self.judged |= chosen
-        answers = self.split.judge(np.concatenate(self._sums(chosen)), self.split.context)
+        regions = np.concatenate([self.split.context[None], self._sums(chosen)])
+        answers = self.split.judge(regions, self.split.context)
         said = np.zeros((*chosen.shape, answers.shape[1]))
         said[chosen] = np.log(answers[1:] + 1e-4)
         down, across = self._covered
@@ -281,15 +292,12 @@ class _Tiles:
         self.count += down @ chosen @ across.T
         return answers[0]
 
-    def _sums(self, chosen: np.ndarray) -> list[np.ndarray]:
-        """Sums (n, n_sums) of the area, then those of the chosen tiles, row by row."""
-        parts = [self.split.context[None]]
-        for top, columns in zip(self.tops, chosen):
-            if columns.any():
-                along = self.split.sums[top : top + self.side].sum(axis=0, dtype=np.float64)
-                left = self.lefts[columns]
-                parts.append(np.sum([along[left + column] for column in range(self.side)], axis=0))
-        return parts
+    def _sums(self, chosen: np.ndarray) -> np.ndarray:
+        """Sums (n, n_sums) of the chosen tiles, row by row."""
+        down, across = self._covered
+        used = chosen.any(axis=1)
+        along = np.tensordot(down[:, used].T, self.split.sums, 1)
+        return np.matmul(across.T, along)[chosen[used]]
 
 
 def _differs(part: np.ndarray, rest: np.ndarray) -> bool:
