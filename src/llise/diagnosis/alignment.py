@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import ndimage
 
 from llise.diagnosis.alignment_confidence import LEAST_FALL, Grounds
 from llise.diagnosis.alignment_evidence import Evidence, is_in_cells
@@ -19,6 +18,7 @@ from llise.diagnosis.registration import Registration
 from llise.diagnosis.result import Interval
 from llise.diagnosis.shift_search import FURTHEST_ROTATION, FURTHEST_SCALE, FURTHEST_SHIFT, search
 from llise.differences import BLOCK, by_block
+from llise.filters import greatest_around
 from llise.kinds.warping import Transform, warp
 
 LEAST_SIDE = 48
@@ -368,7 +368,7 @@ def _settled(moved: np.ndarray, copy: np.ndarray, box: tuple[slice, slice], meth
     Where most blocks are not so, the copy has another fault everywhere, and they stay as they are.
     """
     share = NEAREST_TOLERANCE if method == "nearest" else TOLERANCE
-    around = ndimage.maximum_filter(moved, 3, mode="nearest") - ndimage.minimum_filter(moved, 3, mode="nearest")
+    around = greatest_around(moved) - (255 - greatest_around(255 - moved))
     difference = np.abs(np.subtract(copy, moved, dtype=np.int16))
     settled = np.asarray(by_block(difference <= 1.5 + share * around).all(axis=-1))
     rows, cols = box

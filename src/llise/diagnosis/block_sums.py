@@ -13,7 +13,6 @@ from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy import ndimage
 
 from llise.diagnosis import changed_sums
 from llise.diagnosis.block_values import block_pixels, count_true, full_blocks, squared_steps, with_halo
@@ -32,6 +31,7 @@ from llise.diagnosis.reference_blocks import (
     ReferenceBlocks,
     sums_by_class,
 )
+from llise.filters import mean_around
 from llise.kinds.fitting import sum_of_middle_neighbours
 
 HALO = 2 * BLOCK
@@ -222,7 +222,7 @@ class _Chunk:
         rows, cols = size.shape[0] // BLOCK, size.shape[1] // BLOCK
         some = np.float32(0.5) * block_pixels(size)[:, ::2]
         middle = 1.4826 * np.partition(some, 16, axis=-1)[:, 16].reshape(rows, cols) + 0.4
-        bound = 4.5 * ndimage.uniform_filter(middle, 3, mode="nearest") + 3
+        bound = 4.5 * mean_around(middle, 3) + 3
         return np.floor(2 * bound).astype(np.int16).repeat(BLOCK, 0).repeat(BLOCK, 1)
 
     def errors(self) -> Iterator[Group]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.colours import WEIGHTS
 from llise.diagnosis.block_sums import box_of
@@ -169,7 +169,7 @@ def _lumas_to_judge(
     own, other = as_uint8(_predicted(reference, findings)), as_uint8(copy)
     for finding in findings:
         if finding.luma_is_clean:  # what is left comes from clipping, or from a rule that is not quite right
-            inside = _pixels(ndimage.binary_dilation(finding.region, np.ones((3, 3), bool)), own.shape)
+            inside = _pixels(scipy.ndimage.binary_dilation(finding.region, np.ones((3, 3), bool)), own.shape)
             large = np.abs(np.subtract(other, own, dtype=np.int16)) >= OUTLIER
             if large[inside].mean() < LEAST_IMPULSES:  # a few pixels that clipping made so
                 large = np.zeros_like(large)

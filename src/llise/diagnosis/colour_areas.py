@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.colours import TO_PLANES
 from llise.diagnosis.colour_blocks import ColourBlocks
@@ -97,15 +97,15 @@ def inner_part(area: np.ndarray, blocks: ColourBlocks) -> np.ndarray | None:
     >>> int(inner_part(np.ones((20, 20), bool), measure_blocks(image, copy)).sum())
     100
     """
-    near = ndimage.uniform_filter(area.astype(np.float32), WINDOW, mode="constant")
+    near = scipy.ndimage.uniform_filter(area.astype(np.float32), WINDOW, mode="constant")
     for odd in (_odd_shift(area, blocks), area & (blocks.chroma_mse > ODD_ERROR * np.median(blocks.chroma_mse[area]))):
-        share = ndimage.uniform_filter(odd.astype(np.float32), WINDOW, mode="constant")
+        share = scipy.ndimage.uniform_filter(odd.astype(np.float32), WINDOW, mode="constant")
         part = area & (share > 0.5 * near)
         rest = area & ~part
         if not LEAST_PART * area.sum() <= part.sum() <= MOST_PART * area.sum():
             continue
         if odd[part].mean() >= LEAST_INSIDE and odd[rest].mean() <= MOST_OUTSIDE:
-            return part | (odd & ndimage.binary_dilation(part, np.ones((3, 3), bool)))
+            return part | (odd & scipy.ndimage.binary_dilation(part, np.ones((3, 3), bool)))
     return None
 
 

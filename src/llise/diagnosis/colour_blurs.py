@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.kinds.chroma_blur import square_means
 
@@ -114,8 +114,8 @@ def blurred(planes: np.ndarray, sigma: float) -> np.ndarray:
     np.float64(1.0)
     """
     if sigma < 2:
-        return ndimage.gaussian_filter(planes, (sigma, sigma, 0), mode="nearest", truncate=3.0)
+        return scipy.ndimage.gaussian_filter(planes, (sigma, sigma, 0), mode="nearest", truncate=3.0)
     side = round(float(np.sqrt(4 * sigma**2 + 1)))
     for _ in range(3):
-        planes = ndimage.uniform_filter(planes, (side, side, 1), mode="nearest")
+        planes = scipy.ndimage.uniform_filter(planes, (side, side, 1), mode="nearest")
     return planes

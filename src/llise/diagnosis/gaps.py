@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.diagnosis.faults import Part
 
@@ -62,7 +62,7 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
         if not (small and gap and len({other.kinds for other in beside}) > 1):
             kept.append(part)
             continue
-        distances = [ndimage.distance_transform_edt(~other.mask) for other in beside]
+        distances = [scipy.ndimage.distance_transform_edt(~other.mask) for other in beside]
         nearest = np.argmin(distances, axis=0)
         own = [(other, rest & (nearest == number)) for number, other in enumerate(beside)]
         kept += [replace(other, mask=mask) for other, mask in own if mask.any()]
@@ -71,6 +71,6 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
 
 def _is_border(mask: np.ndarray, beside: list[Part]) -> bool:
     """Whether blocks are a narrow band that touches parts of two kinds: each of its blocks has some of both."""
-    inner = ndimage.distance_transform_cdt(np.pad(mask, 1), "chessboard").max(initial=0)
-    around = ndimage.binary_dilation(mask, np.ones((3, 3), bool))
+    inner = scipy.ndimage.distance_transform_cdt(np.pad(mask, 1), "chessboard").max(initial=0)
+    around = scipy.ndimage.binary_dilation(mask, np.ones((3, 3), bool))
     return bool(inner <= BORDER and len({other.kinds for other in beside if (around & other.mask).any()}) > 1)

@@ -7,7 +7,7 @@ measured on what the other kind leaves, impulses and other content are left out 
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.diagnosis.coder_last import coder_last
 from llise.diagnosis.fitted_chain import Chain
@@ -202,7 +202,7 @@ def _and_content(pixels: RegionPixels, kind: str) -> Chain | None:
     damaged = find_content(reference, copy, mask)
     expected, fit = reference, None
     for _ in range(ROUNDS):
-        clean = mask & ~ndimage.binary_dilation(damaged, np.ones((5, 5), bool))
+        clean = mask & ~scipy.ndimage.binary_dilation(damaged, np.ones((5, 5), bool))
         clean = clean if np.count_nonzero(clean) > 0.1 * np.count_nonzero(mask) else mask & ~damaged
         filled = np.where(damaged, expected, copy)
         fit = get(kind).estimate(reference, filled, clean)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy
 
 from llise.diagnosis.reduced_pictures import Level
+from llise.filters import from_spectrum, spectrum_of
 from llise.kinds.warping import Interpolator, Transform
 
 RINGS = 24
@@ -54,13 +54,20 @@ def match_blur(level: Level, at: Transform) -> Level:
     """
     frequencies, factors = _transfer(level, at)
     reference = level.reference
-    sides = (scipy.fft.next_fast_len(side + 2 * PADDING, real=True) for side in reference.shape)
+    sides = (_fast_length(side + 2 * PADDING) for side in reference.shape)
     pads = [(PADDING, long - short - PADDING) for long, short in zip(sides, reference.shape)]
     padded = np.pad(reference, pads, mode="symmetric")
-    spectrum = scipy.fft.rfft2(padded)
+    spectrum = spectrum_of(padded)
     spectrum *= np.interp(_frequencies(padded.shape), frequencies, factors).astype(np.float32)
     rows, cols = (slice(PADDING, PADDING + side) for side in reference.shape)
-    return replace(level, reference=np.ascontiguousarray(scipy.fft.irfft2(spectrum, s=padded.shape)[rows, cols]))
+    return replace(level, reference=np.ascontiguousarray(from_spectrum(spectrum, padded.shape)[rows, cols]))
+
+
+def _fast_length(least: int) -> int:
+    """The next length without other prime factors than 2, 3 and 5, which is transformed quickly."""
+    twos, threes, fives = np.ogrid[: least.bit_length() + 1, : least.bit_length(), : least.bit_length()]
+    lengths = 2**twos * 3**threes * 5**fives
+    return int(lengths[lengths >= least].min())
 
 
 def _transfer(level: Level, at: Transform) -> tuple[np.ndarray, np.ndarray]:
@@ -90,10 +97,10 @@ def _faded(length: int) -> np.ndarray:
 
 def _spectrum(picture: np.ndarray, window: np.ndarray) -> np.ndarray:
     mean = float((window * picture).sum() / max(window.sum(), 1e-9))
-    return np.asarray(scipy.fft.rfft2((window * (picture - mean)).astype(np.float32)))
+    return spectrum_of((window * (picture - mean)).astype(np.float32))
 
 
 def _frequencies(shape: tuple[int, ...]) -> np.ndarray:
     """Spatial frequency of each number of a spectrum, in cycles for a pixel."""
-    down, across = scipy.fft.fftfreq(shape[0])[:, None], scipy.fft.rfftfreq(shape[1])
+    down, across = np.fft.fftfreq(shape[0])[:, None], np.fft.rfftfreq(shape[1])
     return np.asarray(np.hypot(down, across))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 from llise.differences import by_block, measure_differences, psnr_of, ssim_of
+from llise.filters import gaussian_matrix, mean_around
 
 LEAST_LIKENESS = 0.5
 """Likeness below which an image does not look like a copy; of 4963 pairs of different photographs 0.46 at most."""
@@ -27,7 +27,7 @@ FURTHEST = 2.0
 """Deviations of the reference's block means at which those of both pictures are cut, so that a few blocks of something
 that was added do not outweigh all others."""
 
-SMOOTHINGS = (0.0, 1.5, 3.0, 5.0, 8.0, 12.0, 18.0)
+SMOOTHINGS = (1.5, 3.0, 5.0, 8.0, 12.0, 18.0)
 """Widths, in blocks, by which the reference is smoothed before it is compared, as the copy may be blurred."""
 
 
@@ -144,13 +144,18 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
     # A copy without contrast is a fault, not another scene; few blocks or an even reference tell nothing.
     if own.size < LEAST_BLOCKS or spread < LEAST_SPREAD or b.std() < 0.05 * spread:
         return 1.0
-    smooth = [ndimage.gaussian_filter(own, width, mode="nearest") for width in SMOOTHINGS]
+    smooth = [own, *(_smoothed(own, width) for width in SMOOTHINGS)]
     reliefs = [_relief(means) for means in smooth]
     most, least = FURTHEST * spread, 0.1 * spread
     cut = [np.clip(relief, -most, most) for relief in reliefs]
     best = max(_best_correlation(reliefs, b, least), _best_correlation(cut, np.clip(b, -most, most), least))
     whole = _best_correlation(smooth, other, least)
     return max(best, whole) if whole >= LEAST_SMOOTH_LIKENESS else best
+
+
+def _smoothed(means: np.ndarray, width: float) -> np.ndarray:
+    down, across = (gaussian_matrix(side, width) for side in means.shape)
+    return down @ means @ across.T
 
 
 def _best_correlation(candidates: list[np.ndarray], values: np.ndarray, least_deviation: float) -> float:
@@ -168,4 +173,4 @@ def _best_correlation(candidates: list[np.ndarray], values: np.ndarray, least_de
 
 def _relief(means: np.ndarray) -> np.ndarray:
     """Block means less the mean of their neighbourhood."""
-    return (means - ndimage.uniform_filter(means, NEIGHBOURHOOD, mode="nearest")).ravel()
+    return (means - mean_around(means, NEIGHBOURHOOD)).ravel()

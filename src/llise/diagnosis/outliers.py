@@ -8,11 +8,11 @@ times as large as the kind around them makes it have a fault of their own.
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
 
 from llise.diagnosis.block_values import block_pixels, full_blocks
-from llise.diagnosis.regions import ALL_AROUND
+from llise.filters import greatest_around
 from llise.kinds.fitting import sum_of_middle_neighbours
+from llise.masks import closed, eroded, islands
 
 FAR = 8.0
 """Power of the error, against that which blocks of the same detail have, from which a block stands out."""
@@ -74,7 +74,7 @@ def outliers(
     15
     """
     # Blocks on the rim of an area may be faulty only in part.
-    core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
+    core = eroded(area)
     none = np.zeros_like(area)
     if core.sum() < LEAST_AREA:
         return none
@@ -91,10 +91,10 @@ def outliers(
     far[far] = np.mean(rest[far] ** 2 > bound[far][:, None] / 4, axis=-1) >= LEAST_SHARE
     if not far.any():
         return none
-    far = ndimage.binary_closing(np.pad(far, 1), ALL_AROUND)[1:-1, 1:-1] & core
-    islands, count = ndimage.label(far, ALL_AROUND)
+    far = closed(np.pad(far, 1))[1:-1, 1:-1] & core
+    numbers, count = islands(far)
     for number in range(1, count + 1):
-        island = islands == number
+        island = numbers == number
         few = island.sum() < MANY_BLOCKS and np.count_nonzero(island & (power > FEW_FURTHER * bound)) < 2
         if few or island.sum() < LEAST_BLOCKS:
             far[island] = False
@@ -122,4 +122,4 @@ def _rest(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> tuple[np
     rest = error - np.polynomial.polynomial.polyval(grey, curve.astype(np.float32))
     inside = own - own.mean(axis=1, keepdims=True)
     detail = np.sqrt(np.einsum("bp,bp->b", inside, inside) / own.shape[1]).reshape(area.shape)
-    return rest.reshape(*area.shape, -1), ndimage.maximum_filter(detail, 3, mode="nearest")
+    return rest.reshape(*area.shape, -1), greatest_around(detail)

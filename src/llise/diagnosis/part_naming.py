@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import expit
 
 from llise.diagnosis.chains import RANDOM
 from llise.diagnosis.estimates import CopyEstimates
@@ -167,7 +166,7 @@ class PartNaming:
         error = estimates.error(part.mask)
         estimate = estimates.of(part.mask, nearest)
         score = novelty.score(clues_of(part.probabilities, estimate, error))
-        p_value, strange = novelty.p_value(score, blocks, error), float(expit(score))
+        p_value, strange = novelty.p_value(score, blocks, error), 0.5 + 0.5 * float(np.tanh(0.5 * score))
         is_unknown = np.arange(len(self._sets)) == UNKNOWN_CODE
         known = part.probabilities * ~is_unknown
         known /= known.sum()

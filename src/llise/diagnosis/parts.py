@@ -11,14 +11,16 @@ from collections.abc import Callable
 from math import ceil, sqrt
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.diagnosis.block_sums import box_of, measure, names
 from llise.diagnosis.chains import GREY
 from llise.diagnosis.features import curve_misfit
 from llise.diagnosis.reference_blocks import ReferenceBlocks
-from llise.diagnosis.regions import ALL_AROUND, core_of
+from llise.diagnosis.regions import core_of
 from llise.diagnosis.sets import SETS
+from llise.filters import mean_around
+from llise.masks import boxes, closed, dilated, islands
 
 Judge = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Probabilities (n, n_sets) of regions from their sums (n, n_sums) and those of the area around them (n_sums,)."""
@@ -149,14 +151,14 @@ class _Split:
         pixels = self.sums[..., 0]
         shift = self.sums[..., names().index("error 0")] / np.maximum(pixels, 1)
         shift = np.where(self.area, shift - np.median(shift[self.area]), 0)
-        weight = ndimage.uniform_filter(self.area.astype(float), 3, mode="constant")
-        smooth = ndimage.uniform_filter(shift, 3, mode="constant") / np.maximum(weight, 0.1)
+        weight = mean_around(self.area, 3, "constant")
+        smooth = mean_around(shift, 3, "constant") / np.maximum(weight, 0.1)
         typical = 1.4826 * float(np.median(np.abs(smooth[self.area]))) + LEAST_SHIFT / FAR_SHIFT
         far = (np.abs(smooth) > FAR_SHIFT * typical) & self.area
-        islands, _ = ndimage.label(ndimage.binary_closing(far, ALL_AROUND) & self.area, ALL_AROUND)
-        sizes = np.bincount(islands.ravel())
+        numbers, _ = islands(closed(far) & self.area)
+        sizes = np.bincount(numbers.ravel())
         sizes[0] = 0
-        largest = islands == int(sizes.argmax())
+        largest = numbers == int(sizes.argmax())
         enough = max(1.5 * LEAST_PART, 0.01 * self.area.sum()) <= sizes.max() <= 0.6 * self.area.sum()
         return largest if enough else None
 
@@ -166,7 +168,7 @@ class _Split:
         full = np.zeros(self.whole.shape, bool)
         blocks = np.repeat(np.repeat(mask, self.cell, axis=0), self.cell, axis=1)
         full[top:bottom, left:right] = blocks[: bottom - top, : right - left]
-        rows, cols = ndimage.distance_transform_edt(~self.core, return_distances=False, return_indices=True)
+        rows, cols = scipy.ndimage.distance_transform_edt(~self.core, return_distances=False, return_indices=True)
         return full[rows, cols] & self.whole
 
     def _divide(self, main: int, tiles: _Tiles) -> np.ndarray | None:
@@ -203,7 +205,7 @@ class _Split:
     def _label(self, evidence: np.ndarray, candidates: list[int], least: float) -> np.ndarray:
         """Best candidate of each block after smoothing; islands smaller than ``least`` go to what surrounds them."""
         weight = self.area.astype(float)
-        scores = [ndimage.uniform_filter(evidence[..., code] * weight, 3, mode="constant") for code in candidates]
+        scores = [mean_around(evidence[..., code] * weight, 3, "constant") for code in candidates]
         labels = np.array(candidates)[np.argmax(scores, axis=0)]
         return _without_islands(labels, self.area, least)
 
@@ -312,14 +314,14 @@ def _without_islands(labels: np.ndarray, area: np.ndarray, least: float) -> np.n
     for _ in range(3):
         done = True
         for code in np.unique(labels[area]):
-            islands, count = ndimage.label((labels == code) & area, ALL_AROUND)
-            sizes = np.bincount(islands.ravel(), minlength=count + 1)
-            for number, (rows, cols) in enumerate(ndimage.find_objects(islands), 1):
+            numbers, count = islands((labels == code) & area)
+            sizes = np.bincount(numbers.ravel(), minlength=count + 1)
+            for number, (rows, cols) in enumerate(boxes(numbers), 1):
                 if sizes[number] >= least:
                     continue
                 box = slice(max(rows.start - 1, 0), rows.stop + 1), slice(max(cols.start - 1, 0), cols.stop + 1)
-                island = islands[box] == number
-                around = ndimage.binary_dilation(island, ALL_AROUND) & ~island & area[box]
+                island = numbers[box] == number
+                around = dilated(island) & ~island & area[box]
                 if around.any():
                     labels[box][island] = np.bincount(labels[box][around]).argmax()
                     done = False

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy import ndimage
 
 from llise.diagnosis.block_values import (
     block_pixels,
@@ -21,6 +20,7 @@ from llise.diagnosis.block_values import (
 )
 from llise.diagnosis.wavelet import code_wavelet
 from llise.differences import BLOCK
+from llise.filters import gaussian
 from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
 from llise.kinds.jpeg_tables import COSINES
 
@@ -209,7 +209,7 @@ class ReferenceBlocks:
         levels, inner = with_halo(self.picture, (top, left, bottom, right), HALO)
         reference = levels.astype(np.float32)
         grey = (reference - 128) / 64
-        blurred = (ndimage.gaussian_filter(reference, s, mode="nearest", truncate=3.5) for s in BLUR_SIGMAS)
+        blurred = (gaussian(reference, sigma, truncate=3.5) for sigma in BLUR_SIGMAS)
         coded = (code_jpeg(levels, factor * STANDARD_TABLE) for factor in JPEG_FACTORS)
         pixels = block_pixels(reference[inner])
         functions = np.empty((len(pixels), len(REFERENCE_FUNCTIONS), BLOCK * BLOCK), np.float32)

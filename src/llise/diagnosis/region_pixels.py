@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import ndimage
 
 from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.differences import measure_differences
 from llise.kinds.jpeg_quality import CoefficientPairs
+from llise.masks import eroded
 
 MARGIN = 4
 """Blocks around each tile."""
@@ -203,7 +203,7 @@ def inner_blocks(region: np.ndarray) -> np.ndarray:
     >>> int(region.sum()), int(inner_blocks(region).sum())
     (64, 36)
     """
-    inner = ndimage.binary_erosion(region, np.ones((3, 3), bool), border_value=1)
+    inner = eroded(region)
     return inner if np.count_nonzero(inner) >= max(9, 0.1 * np.count_nonzero(region)) else region
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.diagnosis.block_sums import box_of
+from llise.masks import closed, dilated, eroded, islands
 
 GAPS = (1, 2, 3, 5, 8)
 """Distances in blocks that are bridged between changed blocks; a larger one is taken while small islands remain."""
@@ -21,8 +22,6 @@ NEAR = 4
 
 LEAST_CORE, LEAST_CORE_SHARE = 8, 0.3
 """Fewest blocks of a core, and its least share of the area."""
-
-ALL_AROUND = np.ones((3, 3), bool)
 
 
 def disc(radius: int) -> np.ndarray:
@@ -74,7 +73,7 @@ def connected_areas(changed: np.ndarray) -> list[np.ndarray]:
     [16, 36]
     """
     for gap in GAPS:
-        labels, count = ndimage.label(ndimage.binary_dilation(changed, disc(gap)), ALL_AROUND)
+        labels, count = islands(dilated(changed, disc(gap)))
         sizes = np.bincount(labels[changed], minlength=count + 1)[1:]
         if sizes[sizes < SMALL_ISLAND].sum() <= MOST_IN_ISLANDS * sizes.sum():
             break
@@ -89,7 +88,7 @@ def _with_islands(labels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     large = np.isin(labels, np.flatnonzero(sizes >= SMALL_ISLAND) + 1)
     if not large.any() or large.sum() == np.count_nonzero(labels):
         return labels
-    distance, (rows, cols) = ndimage.distance_transform_edt(~large, return_indices=True)
+    distance, (rows, cols) = scipy.ndimage.distance_transform_edt(~large, return_indices=True)
     near = (labels > 0) & ~large & (distance <= NEAR)
     return np.where(near, labels[rows, cols], labels)
 
@@ -99,9 +98,9 @@ def _closed(mask: np.ndarray, radius: int) -> np.ndarray:
     top, left, bottom, right = box_of(mask)
     box = slice(top, bottom), slice(left, right)
     padded = np.pad(mask[box], radius + 1)
-    closed = ndimage.binary_closing(padded, disc(radius))[radius + 1 : -radius - 1, radius + 1 : -radius - 1]
+    filled = closed(padded, disc(radius))[radius + 1 : -radius - 1, radius + 1 : -radius - 1]
     out = mask.copy()
-    out[box] |= ndimage.binary_fill_holes(closed) if radius > 2 else closed
+    out[box] |= scipy.ndimage.binary_fill_holes(filled) if radius > 2 else filled
     return out
 
 
@@ -127,5 +126,5 @@ def core_of(area: np.ndarray) -> np.ndarray:
     >>> int(area.sum()), int(core_of(area).sum())
     (45, 27)
     """
-    core = ndimage.binary_erosion(area, ALL_AROUND, border_value=1)
+    core = eroded(area)
     return core if core.sum() >= max(LEAST_CORE, LEAST_CORE_SHARE * area.sum()) else area

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy import ndimage
 
+from llise import masks
 from llise.diagnosis.colour_measures import ColorMeasures
 from llise.differences import BLOCK
 from llise.labels import COLOR_KINDS, FURTHER_KINDS, LABELS, MISALIGNMENT, UNKNOWN
@@ -92,10 +92,10 @@ class Fault:
     @property
     def boxes(self) -> list[tuple[int, int, int, int]]:
         """Top, left, bottom and right in pixels of each connected piece of the region, the largest first."""
-        pieces, _ = ndimage.label(self.region, np.ones((3, 3)))
+        pieces, _ = masks.islands(self.region)
         found = [
             (int((pieces[rows, cols] == number).sum()), (rows.start, cols.start, rows.stop, cols.stop))
-            for number, (rows, cols) in enumerate(ndimage.find_objects(pieces), 1)
+            for number, (rows, cols) in enumerate(masks.boxes(pieces), 1)
         ]
         height, width = self.box[2], self.box[3]
         return [

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import scipy
-from scipy import ndimage
 
 from llise.diagnosis.reduced_pictures import Level
+from llise.filters import gaussian
 from llise.kinds.warping import Interpolator, Transform
 
 FURTHEST_SHIFT = 16.0
@@ -67,10 +66,10 @@ class _Correlations:
         self.mask[rim : height - rim, rim : width - rim] = 1
         self.reference, copy = (_relief(picture) for picture in (level.reference, level.copy))
         self.turned = Interpolator(self.reference, "bilinear")
-        self.spectrum = scipy.fft.rfft2(copy)
-        self.mask_spectrum = np.conj(scipy.fft.rfft2(self.mask))
+        self.spectrum = np.fft.rfft2(copy)
+        self.mask_spectrum = np.conj(np.fft.rfft2(self.mask))
         count = self.mask.sum()
-        sums, squares = (self._windows(scipy.fft.rfft2(values) * self.mask_spectrum) for values in (copy, copy**2))
+        sums, squares = (self._windows(np.fft.rfft2(values) * self.mask_spectrum) for values in (copy, copy**2))
         self.spread = np.sqrt(np.maximum(squares - sums**2 / count, 1e-3 * count))
 
     def of(self, transforms: list[Transform]) -> list[tuple[float, Transform, float]]:
@@ -83,7 +82,7 @@ class _Correlations:
         means = (templates * self.mask).sum(axis=(1, 2)) / count
         templates = (templates - means[:, None, None]) * self.mask
         norms = np.sqrt(np.maximum((templates**2).sum(axis=(1, 2)), 1e-3 * count))
-        alike = np.abs(self._windows(self.spectrum * np.conj(scipy.fft.rfft2(templates))))
+        alike = np.abs(self._windows(self.spectrum * np.conj(np.fft.rfft2(templates))))
         alike /= norms[:, None, None] * self.spread
         found = []
         for at, values in zip(transforms, alike):
@@ -95,10 +94,10 @@ class _Correlations:
 
     def _windows(self, spectrum: np.ndarray) -> np.ndarray:
         """Sums for all shifts within reach."""
-        sums = scipy.fft.irfft2(spectrum, s=self.mask.shape)
+        sums = np.fft.irfft2(spectrum, s=self.mask.shape)
         span = np.arange(-self.reach, self.reach + 1)
         return sums.take(span, axis=-2, mode="wrap").take(span, axis=-1, mode="wrap")
 
 
 def _relief(picture: np.ndarray) -> np.ndarray:
-    return picture - ndimage.gaussian_filter(picture, 4.0, mode="nearest", truncate=3.0)
+    return picture - gaussian(picture, 4.0, truncate=3.0)

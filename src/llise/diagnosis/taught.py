@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, softmax
+import scipy
 
 from llise.diagnosis.features import feature_names
 from llise.diagnosis.judge import BACKGROUND_SCALE, Judge, standardised
@@ -107,10 +107,12 @@ class TaughtKinds:
         thresholds = self.thresholds[:, np.digitize(blocks, SIZES)].T
         # Where no named kind would lose the region, less is asked for.
         thresholds = thresholds + unknown[:, None] * (np.minimum(self.low, thresholds) - thresholds)
-        alone = np.minimum(expit(self.slopes * (margins - thresholds)), self.most)
+        alone = np.minimum(scipy.special.expit(self.slopes * (margins - thresholds)), self.most)
         # Taught kinds compete with one another for the region; the nearest one decides how probable any of them is.
         nearest = own.argmax(axis=1)
-        return alone[np.arange(len(own)), nearest][:, None] * softmax(self.slopes[nearest][:, None] * own, axis=1)
+        return alone[np.arange(len(own)), nearest][:, None] * scipy.special.softmax(
+            self.slopes[nearest][:, None] * own, axis=1
+        )
 
 
 def taught_kinds(judge: Judge, sources: tuple[Source, ...]) -> TaughtKinds | None:

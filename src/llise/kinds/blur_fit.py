@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
+from llise.filters import from_spectrum, spectrum_of
 from llise.kinds.blur_kernels import disc_kernel, motion_kernel
 from llise.kinds.frequency_filter import filtered
 from llise.kinds.minimum import bounded_minimum, simplex_minimum
@@ -38,7 +38,7 @@ class BlurFit:
     parameters : dict of str to float
         ``sigma``; for motion ``length`` and ``angle`` besides, for a disc ``radius``.
     response : ndarray, shape (h, w // 2 + 1)
-        Factor on each coefficient of :func:`scipy.fft.rfft2`; 1 for the mean.
+        Factor on each coefficient of :func:`numpy.fft.rfft2`; 1 for the mean.
     gain, offset : float
         The line; 1 and 0 if it was not asked for.
     error : float
@@ -114,7 +114,7 @@ class BlurFit:
         """
         sigma = factor * self.parameters["sigma"]
         rows, cols = self.response.shape[0], self.shape[1]
-        square = scipy.fft.fftfreq(rows)[:, None] ** 2 + scipy.fft.rfftfreq(cols) ** 2
+        square = np.fft.fftfreq(rows)[:, None] ** 2 + np.fft.rfftfreq(cols) ** 2
         return replace(
             self, parameters={"sigma": sigma}, response=np.exp(-2 * (np.pi * sigma) ** 2 * square).astype(np.float32)
         )
@@ -160,8 +160,8 @@ class _Trial(NamedTuple):
 
 
 def _moving(shape: tuple[int, ...], shift: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Factor on the coefficients of :func:`scipy.fft.rfft2` that moves an image by rows and columns."""
-    down, across = scipy.fft.fftfreq(shape[0])[:, None], scipy.fft.rfftfreq(shape[1])
+    """Factor on the coefficients of :func:`numpy.fft.rfft2` that moves an image by rows and columns."""
+    down, across = np.fft.fftfreq(shape[0])[:, None], np.fft.rfftfreq(shape[1])
     return np.exp(-2j * np.pi * (shift[0] * down + shift[1] * across)).astype(np.complex64)
 
 
@@ -174,9 +174,9 @@ class _Search:
         self.pixels = np.flatnonzero(mask)
         self.unblurred, self.target = (image.ravel()[self.pixels].astype(np.float32) for image in (before, after))
         self.line = line
-        self.spectrum = scipy.fft.rfft2(before.astype(np.float32))
-        self.y = (2 * np.pi * scipy.fft.fftfreq(self.shape[0]))[:, None].astype(np.float32)
-        self.x = (2 * np.pi * scipy.fft.rfftfreq(self.shape[1])).astype(np.float32)
+        self.spectrum = spectrum_of(before.astype(np.float32))
+        self.y = (2 * np.pi * np.fft.fftfreq(self.shape[0]))[:, None].astype(np.float32)
+        self.x = (2 * np.pi * np.fft.rfftfreq(self.shape[1])).astype(np.float32)
 
     def run(self) -> BlurFit:
         starts = (self.trial(np.array([sigma**2, sigma**2, 0.0])) for sigma in START_SIGMAS)
@@ -240,11 +240,11 @@ class _Search:
         padded = np.zeros(self.shape, np.float32)
         rows, cols = (np.arange(-n, n + 1) % side for side in self.shape)
         np.add.at(padded, (rows[:, None], cols), weights / weights.sum())
-        return scipy.fft.rfft2(padded).real
+        return np.fft.rfft2(padded).real
 
     def values(self, response: np.ndarray) -> np.ndarray:
         """The blurred image at the pixels to compare."""
-        return scipy.fft.irfft2(self.spectrum * response, s=self.shape).ravel()[self.pixels]
+        return from_spectrum(self.spectrum * response, self.shape).ravel()[self.pixels]
 
     def straight(self, values: np.ndarray) -> tuple[float, float]:
         if not self.line:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.colours import pixels_of, planes_of
 from llise.kinds.base import Draw, Path
@@ -73,7 +73,7 @@ def blurred_chroma(planes: np.ndarray, sigma: float) -> np.ndarray:
     """
     if sigma <= 1e-3:
         return planes
-    blurred = ndimage.gaussian_filter(planes[..., 1:], (sigma, sigma, 0), mode="nearest")
+    blurred = scipy.ndimage.gaussian_filter(planes[..., 1:], (sigma, sigma, 0), mode="nearest")
     return np.concatenate([planes[..., :1], blurred], axis=-1)
 
 

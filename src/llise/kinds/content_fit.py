@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.kinds.fitting import Fit, robust_scale
 
@@ -98,9 +98,9 @@ def find_content(expected: np.ndarray, after: np.ndarray, mask: np.ndarray) -> n
     if not changed.any():
         return changed
     share = changed.astype(np.float32)
-    lines = [ndimage.uniform_filter(share, size, mode="constant") for size in ((1, 9), (9, 1))]
-    dense = ndimage.uniform_filter(share, 5, mode="constant") >= DENSE[0]
-    joined, _ = ndimage.label(changed, np.ones((3, 3), bool))
+    lines = [scipy.ndimage.uniform_filter(share, size, mode="constant") for size in ((1, 9), (9, 1))]
+    dense = scipy.ndimage.uniform_filter(share, 5, mode="constant") >= DENSE[0]
+    joined, _ = scipy.ndimage.label(changed, np.ones((3, 3), bool))
     large = np.bincount(joined.ravel()) >= CONNECTED
     damaged = changed & (dense | (np.maximum(*lines) >= DENSE[1]) | large[joined] | _odd_lines(changed, mask))
     return damaged & _apart(difference, damaged, expected, after)
@@ -121,13 +121,13 @@ def _odd_lines(changed: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def _apart(difference: np.ndarray, damaged: np.ndarray, expected: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Pixels of places that differ much more than the pixels around them and do not show the reference."""
     square = np.ones((3, 3), bool)
-    places, count = ndimage.label(ndimage.binary_dilation(damaged, square), square)
+    places, count = scipy.ndimage.label(scipy.ndimage.binary_dilation(damaged, square), square)
     if count == 0:
         return damaged
     numbers = np.arange(1, count + 1)
     power = difference.astype(np.float64) ** 2
-    inside = ndimage.mean(power, np.where(damaged, places, 0), numbers)
-    wider = ndimage.maximum_filter(places, size=5)
+    inside = scipy.ndimage.mean(power, np.where(damaged, places, 0), numbers)
+    wider = scipy.ndimage.maximum_filter(places, size=5)
     ring = np.where(places > 0, 0, wider)
     size = np.bincount(ring.ravel(), minlength=count + 1)[1:]
     outside = np.bincount(ring.ravel(), power.ravel(), count + 1)[1:] / np.maximum(size, 1)

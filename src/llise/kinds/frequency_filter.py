@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
+
+from llise.filters import from_spectrum, spectrum_of
 
 
 def filtered(image: np.ndarray, response: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -34,13 +35,13 @@ def filtered(image: np.ndarray, response: np.ndarray, shape: tuple[int, ...]) ->
     """
     if image.shape != tuple(shape):
         response = _for_shape(response, shape, image.shape)
-    return scipy.fft.irfft2(scipy.fft.rfft2(image) * response, s=image.shape)
+    return from_spectrum(spectrum_of(image) * response, image.shape)
 
 
 def _for_shape(response: np.ndarray, shape: tuple[int, ...], other: tuple[int, ...]) -> np.ndarray:
     """The response of the same kernel for images of another shape; what of the kernel is wider than these is cut."""
-    kernel = scipy.fft.irfft2(response, s=shape)
+    kernel = from_spectrum(response, shape)
     places = [np.arange(-(n // 2), n - n // 2) for n in (min(sides) for sides in zip(shape, other))]
     moved = np.zeros(other, kernel.dtype)
     moved[np.ix_(*(at % n for at, n in zip(places, other)))] = kernel[np.ix_(*(at % n for at, n in zip(places, shape)))]
-    return scipy.fft.rfft2(moved)
+    return spectrum_of(moved)

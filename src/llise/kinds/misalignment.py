@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
 from llise.kinds.warping import METHODS, Transform, warp
@@ -75,5 +75,7 @@ def _moved(image: np.ndarray, transform: Transform, method: str, fill: str) -> n
     if fill == "black":
         return np.where(outside, np.float32(0), result)
     mode = "reflect" if fill == "mirrored" else "grid-wrap"
-    result[outside] = ndimage.map_coordinates(image.astype(np.float32), [y[outside], x[outside]], order=1, mode=mode)
+    result[outside] = scipy.ndimage.map_coordinates(
+        image.astype(np.float32), [y[outside], x[outside]], order=1, mode=mode
+    )
     return result
