@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-ROWS = 64
+ROWS = 128
 """Rows that are filtered at once, so that they stay in a processor's cache."""
 
 SPLINE_POLE, SPLINE_REACH = np.sqrt(3.0) - 2, 13
@@ -86,14 +86,19 @@ def _filtered(values: np.ndarray, weights: np.ndarray, outside: Literal["edge", 
 
 
 def _weighed(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sums along the last axis of a kernel times the values, where all of it lies inside."""
+    """Sums along the last axis of a kernel times the values, where all of it lies inside; its weights sum to 1.
+
+    What is added are the differences from the middle: rounding then is as small as these.
+    """
     reach, count = len(weights) - 1, values.shape[-1] - 2 * len(weights) + 2
-    out = weights[0] * values[..., reach : reach + count]
+    middle = values[..., reach : reach + count]
+    twice, change = 2 * middle, np.zeros_like(middle)
     for distance in range(1, reach + 1):
         pair = values[..., reach - distance :][..., :count] + values[..., reach + distance :][..., :count]
+        pair -= twice
         pair *= weights[distance]
-        out += pair
-    return out
+        change += pair
+    return middle + change
 
 
 @cache

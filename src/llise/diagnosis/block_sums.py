@@ -24,6 +24,7 @@ from llise.diagnosis.reference_blocks import (
     DIRECTED_BANDS,
     N_AMPLITUDES,
     N_BANDS,
+    OF_REFERENCE,
     PRODUCTS,
     REFERENCE_FUNCTIONS,
     TEXTURE_BOUNDS,
@@ -52,7 +53,6 @@ COMB_STEPS = np.geomspace(5, 110, 20)
 COMB_COEFFICIENTS = (1, 8, 9, 2, 16)  # (0,1), (1,0), (1,1), (0,2), (2,0)
 
 _OF_ERROR = np.flatnonzero(PRODUCTS[1] == len(REFERENCE_FUNCTIONS))
-_OF_REFERENCE = np.flatnonzero(PRODUCTS[1] < len(REFERENCE_FUNCTIONS))
 _ONES = np.ones(BLOCK * BLOCK, np.float32)
 _MEAN_PAIRS = np.array(list(combinations_with_replacement(range(len(MEAN_FUNCTIONS)), 2))).T
 
@@ -246,8 +246,8 @@ class _Chunk:
         whole = usable.min(axis=1)
         clipped = np.flatnonzero(~whole)
         part = own.functions[clipped] * usable[clipped, None]
-        of_part = np.matmul(part, part.swapaxes(1, 2))[:, PRODUCTS[0][_OF_REFERENCE], PRODUCTS[1][_OF_REFERENCE]]
-        products[np.ix_(clipped, _OF_REFERENCE)] = of_part
+        of_part = np.matmul(part, part.swapaxes(1, 2))[:, PRODUCTS[0][OF_REFERENCE], PRODUCTS[1][OF_REFERENCE]]
+        products[np.ix_(clipped, OF_REFERENCE)] = of_part
         yield "product", products
         mean = _sum(own.functions[:, 1]) / BLOCK**2
         powers = np.stack([np.ones_like(mean), mean, mean**2, mean**3, _sum(error) / BLOCK**2], 1) * whole[:, None]

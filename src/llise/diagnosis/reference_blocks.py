@@ -66,6 +66,11 @@ DIRECTED_BANDS = np.stack(
 PRODUCTS = np.triu_indices(len(REFERENCE_FUNCTIONS) + 1)
 """Rows and columns of the products of functions, the last of which is the error of a copy."""
 
+OF_REFERENCE = np.flatnonzero(PRODUCTS[1] < len(REFERENCE_FUNCTIONS))
+"""Which of them do not need the copy."""
+
+_PLACES = (len(REFERENCE_FUNCTIONS) * PRODUCTS[0] + PRODUCTS[1])[OF_REFERENCE]
+
 
 @dataclass(frozen=True, eq=False)
 class BlockValues:
@@ -208,30 +213,23 @@ class ReferenceBlocks:
     def _compute(self, top: int, left: int, bottom: int, right: int) -> BlockValues:
         levels, inner = with_halo(self.picture, (top, left, bottom, right), HALO)
         reference = levels.astype(np.float32)
-        grey = (reference - 128) / 64
-        blurred = (gaussian(reference, sigma, truncate=3.5) for sigma in BLUR_SIGMAS)
-        coded = (code_jpeg(levels, factor * STANDARD_TABLE) for factor in JPEG_FACTORS)
         pixels = block_pixels(reference[inner])
-        functions = np.empty((len(pixels), len(REFERENCE_FUNCTIONS), BLOCK * BLOCK), np.float32)
-        for i, values in enumerate((np.ones_like(grey), grey, grey**2, grey**3)):
-            functions[:, i] = block_pixels(values[inner])
-        waves = code_wavelet(reference, WAVELET_STEPS)
-        for i, changed in enumerate((*blurred, *coded, *waves), 4):
-            functions[:, i] = block_pixels(changed[inner]) - pixels
-        products = np.pad(np.matmul(functions, functions.swapaxes(1, 2)), [(0, 0), (0, 1), (0, 1)])
+        functions = _functions(levels, reference, inner, pixels)
+        gram = np.matmul(functions, functions.swapaxes(1, 2)).reshape(len(pixels), -1)
+        products = np.zeros((len(pixels), len(PRODUCTS[0])), np.float32)
+        products[:, OF_REFERENCE] = gram.take(_PLACES, axis=1)
         coefficients = _times(pixels, DCT)
-        size = np.digitize(np.abs(coefficients), AMPLITUDE_BOUNDS)
+        size = np.sum([np.abs(coefficients) >= bound for bound in AMPLITUDE_BOUNDS], axis=0, dtype=np.int8)
         amplitudes = np.where(_BAND < 0, N_BANDS * N_AMPLITUDES, _BAND * N_AMPLITUDES + size).astype(np.int8)
         power = coefficients * coefficients
         amplitude_power, amplitude_count = sums_by_class(amplitudes, power, np.ones_like(power))
-        order = np.argsort(pixels, axis=1, kind="stable")
-        ranked = np.take_along_axis(pixels, order, axis=1)
+        ranked, order = _ranked(block_pixels(levels[inner]))
         same_level = ranked[:, 1:] == ranked[:, :-1]
         levels_and_range = [ranked.shape[1] - np.count_nonzero(same_level, axis=1), ranked[:, -1] - ranked[:, 0]]
         return BlockValues(
             pixels=pixels,
             functions=functions,
-            products=products[:, PRODUCTS[0], PRODUCTS[1]],
+            products=products,
             texture=np.digitize(pixels.std(axis=1), TEXTURE_BOUNDS).astype(np.int8),
             coefficients=coefficients,
             amplitudes=amplitudes,
@@ -239,11 +237,30 @@ class ReferenceBlocks:
             amplitude_count=amplitude_count,
             band_power=_times(power, DIRECTED_BANDS),
             steps=squared_steps(reference, inner),
-            order=order.astype(np.int8),
+            order=order,
             levels=np.stack(levels_and_range, axis=1).astype(np.float32),
             same_level=same_level,
             flat=np.concatenate([flat_counts(reference, inner), small_detail_counts(reference, inner)], axis=1),
         )
+
+
+def _functions(levels: np.ndarray, reference: np.ndarray, inner: tuple[slice, slice], pixels: np.ndarray) -> np.ndarray:
+    """The functions of :data:`REFERENCE_FUNCTIONS` of each block."""
+    blurred = (gaussian(reference, sigma, truncate=3.5) for sigma in BLUR_SIGMAS)
+    coded = (code_jpeg(levels, factor * STANDARD_TABLE) for factor in JPEG_FACTORS)
+    functions = np.empty((len(pixels), len(REFERENCE_FUNCTIONS), BLOCK * BLOCK), np.float32)
+    grey = (pixels - 128) / 64
+    for i, values in enumerate((np.ones_like(grey), grey, grey * grey, grey * grey * grey)):
+        functions[:, i] = values
+    for i, changed in enumerate((*blurred, *coded, *code_wavelet(reference, WAVELET_STEPS)), 4):
+        np.subtract(block_pixels(changed[inner]), pixels, out=functions[:, i])
+    return functions
+
+
+def _ranked(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Grey levels of each block in rising order, and which pixels these are, the first of equal ones first."""
+    places = np.sort(levels * np.int16(BLOCK * BLOCK) + np.arange(BLOCK * BLOCK, dtype=np.int16), axis=1)
+    return places // (BLOCK * BLOCK), (places % (BLOCK * BLOCK)).astype(np.int8)
 
 
 def _times(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
