@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from llise.diagnosis.alignment_confidence import LEAST_FALL, Grounds
-from llise.diagnosis.alignment_evidence import Evidence, is_in_cells
+from llise.diagnosis.alignment_evidence import Evidence, is_coded, is_in_cells
 from llise.diagnosis.matched_blur import match_blur
 from llise.diagnosis.reduced_pictures import Level, levels
 from llise.diagnosis.registration import Registration
@@ -231,7 +231,9 @@ def find_place(reference: np.ndarray, copy: np.ndarray) -> Place | None:
         return None
     if Evidence(registration, at, "bilinear").fall < LEAST_FALL_REDUCED:
         return None
-    return None if is_in_cells(reference, copy) else _at_full_size(pyramid[-1], at)
+    if is_in_cells(reference, copy) or is_coded(reference, copy):
+        return None
+    return _at_full_size(pyramid[-1], at)
 
 
 def _at_full_size(level: Level, at: Transform) -> Place | None:

@@ -6,10 +6,15 @@ import numpy as np
 
 from llise.diagnosis.registration import Registration
 from llise.diagnosis.robust_line import fit_line
+from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.warping import Transform
 
 CELLS, STEP = 0.8, 3
 """Share of the steps of more than some grey levels that lie on the lines of cells, if a copy is made of even cells."""
+
+CODED, MIDDLE = 0.03, 160
+"""Share of the error that coding the reference as a JPEG may leave, so that nothing is left for a misalignment to
+explain, and the longest sides of the middle of the pictures on which this is measured."""
 
 ROUNDING = 0.05
 """Mean squared error that rounding leaves at the least, added to all errors that are compared."""
@@ -84,6 +89,35 @@ def is_in_cells(reference: np.ndarray, copy: np.ndarray) -> bool:
     (True, False)
     """
     return all(_cell_share(copy, axis) >= CELLS > _cell_share(reference, axis) for axis in (0, 1))
+
+
+def is_coded(reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Tell whether a JPEG of the reference where it lies accounts for the error of a copy.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+
+    Returns
+    -------
+    bool
+        True where a misalignment could explain next to nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.alignment_evidence import is_coded
+    >>> from llise.kinds.jpeg import STANDARD_TABLE, code_jpeg
+    >>> picture = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
+    >>> coded = code_jpeg(picture, 2 * STANDARD_TABLE)
+    >>> is_coded(picture, coded), is_coded(picture, np.roll(coded, 1, axis=0))
+    (True, False)
+    """
+    starts = ((side - min(side, MIDDLE)) // 2 // 8 * 8 for side in reference.shape)
+    box = tuple(slice(start, start + MIDDLE) for start in starts)
+    before, after = (picture[box].astype(np.float32) for picture in (reference, copy))
+    return CoefficientPairs(before, after, np.ones(before.shape, bool)).left_by_coding() < CODED
 
 
 def _cell_share(picture: np.ndarray, axis: int) -> float:

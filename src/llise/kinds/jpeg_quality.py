@@ -119,6 +119,30 @@ class CoefficientPairs:
         _, table, rounding = min(choices, key=lambda choice: choice[0])
         return float(QUALITIES[index]), table.reshape(_BLOCK, _BLOCK).astype(float), rounding
 
+    def left_by_coding(self) -> float:
+        """Return the share of the error that a coder leaves at least.
+
+        Returns
+        -------
+        float
+            With the best step of each frequency, whatever table they make; 1 if there is no error.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise.kinds.jpeg import Jpeg
+        >>> from llise.kinds.jpeg_quality import CoefficientPairs
+        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
+        >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
+        >>> CoefficientPairs(image, copy, np.ones((64, 64), bool)).left_by_coding() < 0.01
+        True
+        """
+        error = (self.after - self.before) ** 2
+        largest = np.float32(16 * np.median(error) + 400) if error.size else np.float32(0)
+        whole = float(np.minimum(error, largest).sum())
+        left = _costs_by_step(self.before, self.after, largest).min(axis=0).sum() * len(error)
+        return float(left) / whole if whole > 0 else 1.0
+
     def _single_steps(self, by_step: np.ndarray, rounding: float, index: int) -> tuple[float, np.ndarray, float]:
         """Cost, table and rounding, with the best step of each frequency.
 
