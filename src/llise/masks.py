@@ -139,8 +139,8 @@ def islands(mask: np.ndarray) -> tuple[np.ndarray, int]:
         while not np.array_equal(first, first[first]):
             first = first[first]
         joined = joined[:, first[joined[0]] != first[joined[1]]]
-    each, numbers = np.unique(first, return_inverse=True)
-    return numbers[runs], len(each) - 1
+    numbers = np.cumsum(first == np.arange(len(first))) - 1  # those of first runs, 0 is outside
+    return numbers[first][runs], int(numbers[-1])
 
 
 def boxes(numbers: np.ndarray) -> list[tuple[slice, slice]]:

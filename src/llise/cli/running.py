@@ -98,9 +98,11 @@ def progress(items: Iterable[Any], total: int, what: str, quiet: bool) -> Iterab
     >>> list(progress("ab", 2, "reading", quiet=True))
     ['a', 'b']
     """
-    from tqdm import tqdm
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        return _until_interrupted(items)
+    from tqdm import tqdm  # only here: most runs show no bar
 
-    return tqdm(_until_interrupted(items), what, total, file=sys.stderr, disable=True if quiet else None, leave=False)
+    return tqdm(_until_interrupted(items), what, total, file=sys.stderr, leave=False)
 
 
 def _until_interrupted(items: Iterable[Any]) -> Iterator[Any]:

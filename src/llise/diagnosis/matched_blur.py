@@ -21,6 +21,9 @@ RINGS = 24
 SIDE = 256
 """Longest sides of the middle of the pictures from which the factors are measured."""
 
+AROUND = 16
+"""Pixels around this middle on which a spline depends, up to rounding."""
+
 PADDING = 32
 """Pixels by which a picture goes on beyond its border, mirrored, when it is blurred."""
 
@@ -75,8 +78,10 @@ def _transfer(level: Level, at: Transform) -> tuple[np.ndarray, np.ndarray]:
     places = [np.arange(max(side - SIDE, 0) // 2, (side + min(side, SIDE)) // 2) for side in level.copy.shape]
     rows, cols = places[0][:, None], places[1]
     y, x = np.broadcast_arrays(*level.sources(at, rows.astype(np.float64), cols.astype(np.float64)))
-    moved = Interpolator(level.reference, "spline")(y, x)
     height, width = level.reference.shape
+    top, left = (int(np.clip(at.min() - AROUND, 0, side - 1)) for at, side in ((y, height), (x, width)))
+    bottom, right = (int(np.clip(at.max() + AROUND + 1, 1, side)) for at, side in ((y, height), (x, width)))
+    moved = Interpolator(level.reference[top:bottom, left:right], "spline")(y - top, x - left)
     distance = np.minimum(np.minimum(y, height - 1 - y), np.minimum(x, width - 1 - x))
     # The window falls off to the border of the picture and to that of the reference.
     window = np.outer(*(_faded(len(place)) for place in places)) * np.clip(distance / PADDING, 0, 1) ** 2

@@ -119,7 +119,8 @@ def _rest(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> tuple[np
         used = powers * near
         ridge = 1e-2 * np.diag([0, 1, 1, 1]) * np.count_nonzero(near)
         curve = np.linalg.solve(used @ powers.T + ridge, used @ sample)
-    rest = error - np.polynomial.polynomial.polyval(grey, curve.astype(np.float32))
+    start, slope, bend, twist = curve.astype(np.float32)
+    rest = error - (((twist * grey + bend) * grey + slope) * grey + start)
     inside = own - own.mean(axis=1, keepdims=True)
     detail = np.sqrt(np.einsum("bp,bp->b", inside, inside) / own.shape[1]).reshape(area.shape)
     return rest.reshape(*area.shape, -1), greatest_around(detail)

@@ -249,7 +249,7 @@ class _Tiles:
         rows, cols = split.area.shape
         self.side = side = min(side, rows, cols)
         stride = min(max(1, side // 3, int(np.sqrt(split.area.sum() / MOST_TILES))), side)
-        self.tops, self.lefts = (np.unique([*range(0, n - side, stride), n - side]) for n in (rows, cols))
+        self.tops, self.lefts = (np.array([*range(0, n - side, stride), n - side]) for n in (rows, cols))
         apart = [np.arange(len(starts)) % (side // stride) == 0 for starts in (self.tops, self.lefts)]
         apart[0][-1] = apart[1][-1] = True
         self.apart = np.logical_and.outer(*apart)

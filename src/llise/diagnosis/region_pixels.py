@@ -215,8 +215,8 @@ def _choose_tiles(
     step = side // 2
     places = [
         (i, j)
-        for i in np.unique([*range(top, max(bottom - side, top) + 1, step), max(bottom - side, 0)])
-        for j in np.unique([*range(left, max(right - side, left) + 1, step), max(right - side, 0)])
+        for i in sorted({*range(top, max(bottom - side, top) + 1, step), max(bottom - side, 0)})
+        for j in sorted({*range(left, max(right - side, left) + 1, step), max(right - side, 0)})
     ]
 
     # Sums of the steps above and to the left of each place, on every second pixel along each side.
