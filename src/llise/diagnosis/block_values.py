@@ -96,6 +96,31 @@ def block_pixels(values: np.ndarray) -> np.ndarray:
     return values.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows * cols, BLOCK * BLOCK)
 
 
+def block_totals(values: np.ndarray) -> np.ndarray:
+    """Return the sum of the pixels of each block.
+
+    Parameters
+    ----------
+    values : ndarray, shape (8 * rows, 8 * cols)
+        A picture in full blocks: floats, or small whole numbers whose sums over 8 pixels fit into their type.
+
+    Returns
+    -------
+    ndarray of float32, shape (rows * cols,)
+        Sums, row by row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.block_values import block_totals
+    >>> block_totals(np.ones((8, 16), np.uint8))
+    array([64., 64.], dtype=float32)
+    """
+    small = np.uint8 if values.dtype == bool else values.dtype
+    down = values.reshape(-1, BLOCK, values.shape[1]).sum(axis=1, dtype=small)
+    return down.reshape(-1, BLOCK).astype(np.float32) @ np.ones(BLOCK, np.float32)
+
+
 def squared_steps(values: np.ndarray, inner: tuple[slice, slice]) -> np.ndarray:
     """Return sums of squared steps between neighbouring pixels of each block.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from llise.diagnosis.block_values import block_pixels
+from llise.diagnosis.block_values import block_totals
 
 CHANGED = 1.5
 """Error in grey levels from which a pixel counts as changed."""
@@ -68,16 +68,11 @@ def changed_sums(reference: np.ndarray, copy: np.ndarray, inner: tuple[slice, sl
         new[first] += of_copy * of_copy
         both[first] += of_reference * of_copy
     groups = (changed, inside, border, flat), (own, new, both), (size * at_border, size)
-    return [np.stack([_sum(values[inner]) for values in group], axis=1) for group in groups]
+    return [np.stack([block_totals(values[inner]) for values in group], axis=1) for group in groups]
 
 
 _RIGHT = (slice(None), slice(None, -1)), (slice(None), slice(1, None))
 _BELOW = (slice(None, -1), slice(None)), (slice(1, None), slice(None))
-
-
-def _sum(values: np.ndarray) -> np.ndarray:
-    pixels = block_pixels(values).astype(np.float32, copy=False)
-    return pixels @ np.ones(pixels.shape[1], np.float32)
 
 
 def changed_features(group: Callable[[str], np.ndarray], pixels: np.ndarray) -> dict[str, np.ndarray]:

@@ -7,6 +7,7 @@ of the two neighbours in the other half.  At the ends the signal is mirrored, as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import EllipsisType
 
 import numpy as np
 
@@ -21,22 +22,22 @@ NORMS = ((1.038, 0.7186), (1.592, 0.9218), (2.919, 1.586))
 """Size of the change in the picture by a unit of a 5/3 detail: of both mixed bands and of the last, by level."""
 
 
-def lift(values: np.ndarray, steps: tuple[float, ...], axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Divide a picture along an axis into its smooth half and its details.
+def lift(values: np.ndarray, steps: tuple[float, ...], axis: int) -> np.ndarray:
+    """Divide pictures along an axis into their smooth half and their details.
 
     Parameters
     ----------
-    values : ndarray of float32, shape (h, w)
-        Picture; the length of the axis is even.
+    values : ndarray of float32, shape (..., h, w)
+        One picture or more; the length of the axis is even.
     steps : tuple of float
         :data:`REVERSIBLE` or :data:`IRREVERSIBLE`.
     axis : {0, 1}
-        Axis.
+        Down or across.
 
     Returns
     -------
-    smooth, details : ndarray of float32
-        Half as long along the axis.
+    ndarray of float32, shape (2, ...)
+        The smooth half and the details, half as long along the axis.
 
     Examples
     --------
@@ -46,11 +47,11 @@ def lift(values: np.ndarray, steps: tuple[float, ...], axis: int) -> tuple[np.nd
     >>> details
     array([[0., 1.]], dtype=float32)
     """
-    halves = [_along(axis, slice(first, None, 2)) for first in (0, 1)]
-    smooth, details = (values[half].copy() for half in halves)
+    halves = np.stack([values[_along(axis, slice(first, None, 2))] for first in (0, 1)])
+    smooth, details = halves
     for number, step in enumerate(steps):
         _step(smooth, details, number, step, axis)
-    return smooth, details
+    return halves
 
 
 def unlift(smooth: np.ndarray, details: np.ndarray, steps: tuple[float, ...], axis: int) -> np.ndarray:
@@ -86,9 +87,9 @@ def unlift(smooth: np.ndarray, details: np.ndarray, steps: tuple[float, ...], ax
     return values
 
 
-def _along(axis: int, part: slice) -> tuple[slice, ...]:
-    """The part of an axis, all of the other one."""
-    return (part,) if axis == 0 else (slice(None), part)
+def _along(axis: int, part: slice) -> tuple[EllipsisType | slice, ...]:
+    """The part of an axis, all of the other ones."""
+    return (..., part, slice(None)) if axis == 0 else (..., part)
 
 
 def _step(smooth: np.ndarray, details: np.ndarray, number: int, step: float, axis: int) -> None:
@@ -128,9 +129,7 @@ def small_details(values: np.ndarray, steps: tuple[float, ...]) -> list[np.ndarr
     """
     bands: list[np.ndarray] = []
     for _ in range(2):
-        low, high = lift(values, steps, 0)
-        values, across = lift(low, steps, 1)
-        down, diagonal = lift(high, steps, 1)
+        (values, down), (across, diagonal) = lift(lift(values, steps, 0), steps, 1)
         mixed, other, last = ((np.abs(band) < SMALL).view(np.uint8) for band in (across, down, diagonal))
         bands += [mixed + other, last]
     return bands
@@ -167,9 +166,8 @@ def code_wavelet(picture: np.ndarray, quantiser_steps: tuple[float, ...]) -> lis
     """
     smooth, details = picture, []
     for _ in range(LEVELS):
-        low, high = lift(smooth, REVERSIBLE, 0)
-        smooth, across = lift(low, REVERSIBLE, 1)
-        details.append((across, *lift(high, REVERSIBLE, 1)))
+        (smooth, down), (across, diagonal) = lift(lift(smooth, REVERSIBLE, 0), REVERSIBLE, 1)
+        details.append((across, down, diagonal))
     return [_decoded(smooth, details, step) for step in quantiser_steps]
 
 
