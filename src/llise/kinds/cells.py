@@ -191,13 +191,44 @@ def nearest_mosaic(
     samples = [partial(cell_samples, at=(y, x)) for y in shares for x in shares]
     makers: list[Callable[..., np.ndarray]] = [cell_means, _triangles, cell_medians, *samples]
     errors = [error(make(before[window], *part)) for make in makers]
-    sampled = [np.ix_(*pixels) for pixels in zip(*map(_sampled, before.shape, grids))]
-    errors_sampled = [error(before[pixels][window]) for pixels in sampled]
-    if min(errors_sampled) <= min(errors):
-        pixels = sampled[int(np.argmin(errors_sampled))]
-        return lambda image: image[pixels].astype(np.float32)
     best = makers[int(np.argmin(errors))]
-    return lambda image: best(image, rows, cols).astype(np.float32)
+    choices: list[tuple[float, Callable[[np.ndarray], np.ndarray]]] = [
+        (min(errors), partial(best, rows=rows, cols=cols))
+    ]
+    for pixels in zip(*map(_sampled, before.shape, grids)):
+        choices.append((error(before[np.ix_(*pixels)][window]), partial(_taken, pixels=np.ix_(*pixels))))
+    for form in ("nearest", "by area", "rounded down"):
+        down, across = (_area_means(n, *grid, form) for n, grid in zip(before.shape, grids))
+        mosaic = down[window[0]] @ before.astype(np.float32) @ across[window[1]].T
+        choices.append((error(mosaic), partial(_product, down=down, across=across)))
+    _, chosen = min(choices, key=lambda choice: choice[0])
+    return lambda image: chosen(image).astype(np.float32)
+
+
+def _taken(image: np.ndarray, pixels: tuple[np.ndarray, ...]) -> np.ndarray:
+    return image[pixels]
+
+
+def _product(image: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndarray:
+    return down @ image @ across.T
+
+
+def _area_means(length: int, side: float, start: float, form: str) -> np.ndarray:
+    """Matrix (length, length) that replaces pixels along one axis by the mean of their cell, whose borders cut pixels.
+
+    A pixel at a border takes the grey of the cell in which its centre lies ("nearest"), in which it begins ("rounded
+    down"), or of both cells by their areas.
+    """
+    rows = cell_of(length, side, start)
+    first = np.floor(0.5 / side + start)
+    borders = (first + np.arange(rows[-1] + 2) - start) * side - (0.5 if form == "rounded down" else 0.0)
+    borders[0], borders[-1] = 0, length
+    pixels = np.arange(length)
+    overlap = np.clip(np.minimum(borders[1:, None], pixels + 1) - np.maximum(borders[:-1, None], pixels), 0, 1)
+    means = (overlap / np.maximum(overlap.sum(axis=1, keepdims=True), 1e-6)).astype(np.float32)
+    if form != "by area":
+        return means[rows]
+    return (overlap / np.maximum(overlap.sum(axis=0), 1e-6)).astype(np.float32).T @ means
 
 
 def _sampled(length: int, grid: tuple[float, float]) -> list[np.ndarray]:
