@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -136,6 +137,9 @@ def session(quiet: bool, jobs: int | None = 1, scheduler: str | None = None) -> 
     >>> with session(quiet=True):
     ...     pass
     """
+    if jobs is None:
+        # Read when NumPy is imported. Threads of BLAS are busy also while they wait, and small products need none.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with one_line_warnings(quiet), workers(jobs, scheduler):
         yield
 
