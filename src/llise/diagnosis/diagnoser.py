@@ -30,6 +30,7 @@ from llise.diagnosis.taught import taught_kinds
 from llise.images import as_pixels, as_uint8, check_reference, check_same_size
 from llise.kinds.sources import sources
 from llise.labels import UNKNOWN
+from llise.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from llise.diagnosis.manifold import ReferenceManifold
@@ -96,6 +97,7 @@ class Diagnoser(ColourReference):
         self.pixels = without_colour(as_pixels(reference, "reference"))
         self.reference = as_uint8(self.pixels)
         check_reference(self.reference, BLOCK)
+        keep_freed_memory()
         self.judge = judge or shipped_judge()
         self.align = align
         self.random_state = random_state
