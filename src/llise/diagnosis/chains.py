@@ -172,10 +172,14 @@ def _grey_and_jpeg(pixels: RegionPixels, grey: str) -> Chain:
     reference, copy, mask = pixels
     gain, offset = fit_line(*_block_means(pixels), slope=grey == "contrast")
     line = line_fit(grey, gain, offset)
-    chains = []
+    chains: list[Chain] = []
+    coded = None
     for fit in (line, get(grey).estimate(reference, copy, mask)):
         assert fit is not None
-        coder = jpeg_fit(*CoefficientPairs(np.rint(fit.apply(reference)), copy, mask).nearest_table())
+        levels = np.rint(fit.apply(reference))
+        if coded is None or not np.array_equal(levels, coded):  # often both are the same line
+            coder = jpeg_fit(*CoefficientPairs(levels, copy, mask).nearest_table())
+        coded = levels
         chains.append(Chain(((grey, fit), ("jpeg", coder))))
     before = (copy - np.float32(offset)) / np.float32(gain)
     unclipped = mask & (copy > 0.5) & (copy < 254.5)
