@@ -142,6 +142,7 @@ class CopyEstimates:
         self._made: dict[tuple[bytes, tuple[str, ...]], FaultEstimate] = {}
         self._pixels: dict[tuple[bytes, tuple[int, int] | None], RegionPixels] = {}
         self._fitted: dict[tuple[int, tuple[str, ...]], _Fitted | None] = {}
+        self._wholes: dict[int, np.ndarray] = {}
         self._measured: dict[bytes, float] = {}
         self._mean = float(reference.mean())
 
@@ -200,14 +201,18 @@ class CopyEstimates:
         Returns
         -------
         FaultEstimate
-            Without settings.
+            Without settings; of kinds without random parts only the share that they explain.
         """
         fitted = self._fit(source, kinds)
         if fitted is None or fitted.chain.hit is not None:  # impulses are somewhere else in another region
             return FaultEstimate()
-        account = _account(fitted.chain, self._pixels_of(region, kinds))
-        severity = {kind: self.error(region) * share for kind, share in account.shares.items()}
-        return FaultEstimate({}, severity, *account[2:])
+        if any(fit.draw for _, fit in fitted.chain.steps):
+            account = _account(fitted.chain, self._pixels_of(region, kinds))
+            severity = {kind: self.error(region) * share for kind, share in account.shares.items()}
+            return FaultEstimate({}, severity, *account[2:])
+        left = region_error(self._whole(fitted.chain), self.copy, region)
+        explained = 1 - max(left - 1.5 * ROUNDING, 0.0) / max(self.error(region), 1e-9)
+        return FaultEstimate(explained=max(explained, 0.0))
 
     def made_again(self, region: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray | None:
         """Return the whole reference after kinds with the settings that they have in a region.
@@ -253,11 +258,13 @@ class CopyEstimates:
         return np.asarray(by_block(hit).any(axis=-1))
 
     def _whole(self, chain: Chain) -> np.ndarray:
-        """The whole reference after the steps of a chain, without random parts."""
-        edge = MARGIN * BLOCK
-        mirrored = np.pad(self.reference, edge, mode="symmetric").astype(np.float32)
-        image = chain.images(mirrored)[-1][edge:-edge, edge:-edge]
-        return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+        """The whole reference after the steps of a chain, without random parts; made once."""
+        if id(chain) not in self._wholes:
+            edge = MARGIN * BLOCK
+            mirrored = np.pad(self.reference, edge, mode="symmetric").astype(np.float32)
+            image = chain.images(mirrored)[-1][edge:-edge, edge:-edge]
+            self._wholes[id(chain)] = np.clip(np.rint(image), 0, 255).astype(np.uint8)
+        return self._wholes[id(chain)]
 
     def _estimate(self, region: np.ndarray, kinds: tuple[str, ...]) -> FaultEstimate:
         measured = self.error(region)

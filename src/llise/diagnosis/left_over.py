@@ -28,9 +28,9 @@ LEAST_POWER = 16.0
 LEAST_BLOCKS, LEAST_SHARE, LEAST_UNKNOWN = 12, 0.012, 0.05
 """Fewest blocks of a place with a fault of its own, its least share of the area, and that of one without a name."""
 
-SURE, SURE_OF_GREY = 0.35, 0.7
-"""Probability of the kinds of such a place from which they are a fault of its own; the second one where they only
-change greys, as a curve that was not found exactly does too."""
+SURE_OF_CONTENT, SURE, SURE_OF_GREY = 0.35, 0.5, 0.7
+"""Probability of the kinds of such a place from which they are a fault of its own: of content, of other kinds, and
+where they only change greys, as a curve that was not found exactly does too."""
 
 LEAST_LEFT, MUCH_LESS = 0.2, 2.0
 """Least share of the error of a place that the kinds of its area must leave, and how many times as much as the kinds of
@@ -125,7 +125,7 @@ def has_fault_of_its_own(place: Part, area: Part, estimates: CopyEstimates) -> b
         return False
     if CONTENT not in others and (place.mask.sum() < LEAST_BLOCKS or share < LEAST_SHARE):
         return False
-    if place.mask.sum() < LEAST_BLOCKS or place.confidence < SURE:
+    if place.mask.sum() < LEAST_BLOCKS or place.confidence < (SURE_OF_CONTENT if CONTENT in others else SURE):
         return False
     if others <= set(GREY) and set(area.kinds) <= set(GREY):
         return place.confidence >= SURE_OF_GREY

@@ -19,7 +19,7 @@ from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
 from llise.diagnosis.simpler_kinds import simplest
 from llise.diagnosis.taught import TaughtKinds
-from llise.diagnosis.verification import evidence, likely_sets
+from llise.diagnosis.verification import evidence, likely_sets, with_greys_as_judged
 from llise.diagnosis.weighing import weighed
 
 UNUSUAL, LEAST_USUAL = 0.2, 0.4
@@ -152,6 +152,7 @@ class PartNaming:
             return part
         table = evidence(estimates, part.mask, part.probabilities, codes, self._greys)
         probabilities = weighed(part.probabilities, codes, table, self.judge.verification)
+        probabilities = with_greys_as_judged(part.probabilities, probabilities, codes, table)
         if probabilities.argmax() < len(SETS):
             probabilities = simplest(probabilities, part.mask, estimates)
         return replace(part, probabilities=probabilities)

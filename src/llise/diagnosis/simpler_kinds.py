@@ -22,6 +22,10 @@ SAME_SETTINGS, ALIKE = 0.9, 0.4
 """Share of the error that the settings of a larger part must explain in a smaller one for both to be one fault, and how
 unlike to what remains its noise may be."""
 
+MADE_AGAIN, SIMILAR = 0.98, (12.0, 1.6)
+"""Share of the error of a part that the kinds of a larger one must explain with similar settings, the greatest
+difference of grey levels and angles, and the greatest ratio of other settings."""
+
 ELSEWHERE = frozenset({"content", "impulse_noise", "jpeg2000", "pixelation", UNKNOWN})
 """Kinds whose settings, or the places that they hit, cannot be taken to another part."""
 
@@ -121,7 +125,31 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
         found = estimates.with_settings_of(host.mask, part.mask, host.kinds)
         if found.explained >= SAME_SETTINGS and (found.unlike <= ALIKE or not set(RANDOM) & set(host.kinds)):
             return host
+        if part.stands_out and _has_similar_settings(part, host, estimates):
+            return host
     return None
+
+
+def _has_similar_settings(part: Part, host: Part, estimates: CopyEstimates) -> bool:
+    """Whether the kinds of a larger part account for all of this one with nearly the same settings.
+
+    Wide blurs are not found so exactly that the very settings of one place would do in another.
+    """
+    if set(RANDOM) & set(host.kinds):
+        return False
+    here, there = (estimates.of(mask, host.kinds) for mask in (part.mask, host.mask))
+    if here.explained < MADE_AGAIN:
+        return False
+    for kind, settings in there.parameters.items():
+        for name, interval in settings.items():
+            value, other = (float(found.value) for found in (interval, here.parameters[kind].get(name, interval)))
+            if name in ("offset", "pivot", "angle"):
+                similar = abs(value - other) <= SIMILAR[0]
+            else:
+                similar = max(value, other) <= SIMILAR[1] * max(min(value, other), 1e-6)
+            if not similar:
+                return False
+    return True
 
 
 def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:

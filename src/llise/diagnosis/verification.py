@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.diagnosis.chains import HIDING, RANDOM
+from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of
 from llise.labels import NAMED_KINDS
@@ -49,6 +49,10 @@ and how unlike their random part may be to what remains."""
 
 EXACT = {"contrast", "luminance", "blur", "jpeg", "gaussian_noise", "impulse_noise", "speckle_noise", "sharpening"}
 """Kinds that are found well enough that much which is left speaks against them."""
+
+AS_WELL, LITTLE_LEFT = 0.7, np.log(0.05)
+"""Difference of the logarithms of what two sets leave up to which they fit as well, and what both may leave in any
+case."""
 
 LEAST_UNEXPLAINED = 0.004
 LEAST_SHARE = 1e-3
@@ -182,6 +186,51 @@ def evidence(
     left = EVIDENCE.index("left more than the best")
     table[:, left] -= table[:, left].min()
     return table
+
+
+def with_greys_as_judged(judged: np.ndarray, weighed: np.ndarray, codes: list[int], table: np.ndarray) -> np.ndarray:
+    """Return probabilities in which sets that differ only in contrast and luminance stand as the judge says.
+
+    Contrast about some grey can do nearly all that luminance does, so that how well they fit tells nothing; where a
+    curve leaves greys unchanged, which the judge sees, tells a little.
+
+    Parameters
+    ----------
+    judged, weighed : ndarray, shape (n_sets,)
+        Probabilities before and after the second look.
+    codes : list of int
+        Sets that were tried.
+    table : ndarray, shape (n_codes, n_evidence)
+        Evidence for these sets.
+
+    Returns
+    -------
+    ndarray, shape (n_sets,)
+        Probabilities; the sum of such sets is that after the second look.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.sets import SETS, code_of
+    >>> from llise.diagnosis.verification import EVIDENCE, with_greys_as_judged
+    >>> codes = [code_of("contrast"), code_of("luminance"), code_of("blur")]
+    >>> before, after = np.zeros((2, len(SETS)))
+    >>> before[codes], after[codes] = (0.6, 0.2, 0.2), (0.1, 0.7, 0.2)
+    >>> with_greys_as_judged(before, after, codes, np.zeros((3, len(EVIDENCE))))[codes].round(2)
+    array([0.6, 0.2, 0.2])
+    """
+    left = table[:, EVIDENCE.index("left more than the best")]
+    well = table[:, [i for i, name in enumerate(EVIDENCE) if name.startswith("unexplained")]].sum(axis=1) <= LITTLE_LEFT
+    groups: dict[frozenset[str], list[int]] = {}
+    for row, code in enumerate(codes):
+        if set(GREY) & set(SETS[code]):
+            groups.setdefault(frozenset(SETS[code]) - set(GREY), []).append(row)
+    result = np.array(weighed)
+    for rows in groups.values():
+        alike = [codes[row] for row in rows if well[row] or left[row] <= left[rows].min() + AS_WELL]
+        if len(alike) > 1 and judged[alike].sum() > 0:
+            result[alike] = weighed[alike].sum() * judged[alike] / judged[alike].sum()
+    return result
 
 
 def fit_of(kinds: tuple[str, ...], estimate: FaultEstimate) -> list[float]:
