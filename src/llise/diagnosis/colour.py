@@ -11,7 +11,7 @@ import scipy
 from llise.colours import WEIGHTS
 from llise.diagnosis.block_sums import box_of
 from llise.diagnosis.colour_blocks import ColourBlocks, measure_blocks
-from llise.diagnosis.colour_features import OUTLIER
+from llise.diagnosis.colour_errors import OUTLIER
 from llise.diagnosis.colour_findings import ColourFinding, colour_findings
 from llise.diagnosis.colour_judge import ColourJudge
 from llise.diagnosis.colour_measures import ColorMeasures

@@ -7,12 +7,13 @@ import io
 import numpy as np
 from PIL import Image
 
-from llise.colours import WEIGHTS, planes_of
+from llise.colours import WEIGHTS
 from llise.diagnosis.colour_models import Model
+from llise.diagnosis.colour_planes import AreaPlanes, planar
 from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.jpeg_tables import quality_table
 
-SIDE = 192
+SIDE = 144
 """Side of the square, in pixels, that is coded."""
 
 QUALITIES = tuple(range(1, 96))
@@ -34,15 +35,15 @@ COARSE = ((1, 0, 0), (1, 0, 8), *((2, top, left) for top in (0, 8) for left in (
 NOT_CODED = [0.0] * 6
 
 
-def coded_shares(reference: np.ndarray, after: np.ndarray, mask: np.ndarray, models: dict[str, Model]) -> list[float]:
+def coded_shares(reference: np.ndarray, area: AreaPlanes, mask: np.ndarray, models: dict[str, Model]) -> list[float]:
     """Return the shares of the errors of luma and chroma that a JPEG accounts for.
 
     Parameters
     ----------
     reference : ndarray, shape (h, w, 3)
         Pixels of the reference, on JPEG's grid.
-    after : ndarray of float32, shape (h, w, 3)
-        Y, Cb and Cr of the copy.
+    area : AreaPlanes
+        Y, Cb and Cr of the reference and of the copy.
     mask : ndarray of bool, shape (h, w)
         Pixels that are compared.
     models : dict of str to Model
@@ -59,28 +60,30 @@ def coded_shares(reference: np.ndarray, after: np.ndarray, mask: np.ndarray, mod
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.colour_coding import coded, coded_shares
-    >>> from llise.colours import planes_of
+    >>> from llise.diagnosis.colour_planes import area_planes
     >>> image = np.random.default_rng(0).integers(40, 200, (8, 8, 3)).repeat(12, 0).repeat(12, 1)
     >>> mask = np.ones((96, 96), bool)
-    >>> round(coded_shares(image, planes_of(coded(image, 9, 2)), mask, {})[1], 1)
+    >>> area = area_planes(image.astype(np.float32), coded(image, 9, 2).astype(np.float32), mask)
+    >>> round(coded_shares(image, area, mask, {})[1], 1)
     1.0
     """
-    reference, after, mask = reference[:SIDE, :SIDE], after[:SIDE, :SIDE], mask[:SIDE, :SIDE]
+    reference, mask = reference[:SIDE, :SIDE], mask[:SIDE, :SIDE]
+    before, after = (planes[:, :SIDE, :SIDE] for planes in (area.before, area.after))
     if np.count_nonzero(mask) < 64:
         return NOT_CODED
-    before = planes_of(reference)
-    lumas = [before[..., 0]]
+    lumas = [before[0]]
     if "unknown" in models:
         lumas.append(np.clip(models["unknown"].apply(reference), 0, 255) @ WEIGHTS)
-    pairs = [CoefficientPairs(luma, after[..., 0], mask) for luma in lumas]
+    pairs = [CoefficientPairs(luma, after[0], mask) for luma in lumas]
     share, quality, own_share = max(_best_quality(pair.before, pairs[0]) for pair in pairs)
     if share < LEAST_CODED:
         return NOT_CODED
-    change = _Change(before[..., 1:], after[..., 1:], mask)
+    change = _Change(before[1:], after[1:], mask)
     rules = [models[name].apply(reference) for name in ("saturation", "color_cast") if name in models]
     if own_share < LEAST_CODER:  # nothing is left for a coder, which would change little
-        shares = [change.share(planes_of(colours)[..., 1:]) for colours in (reference, *rules)]
+        shares = [change.share(planar(colours)[1:]) for colours in (reference, *rules)]
     else:
+        reference, *rules = (_as_8_bits(colours) for colours in (reference, *rules))
         alone = {options: change.share(_chroma(reference, quality, *options)) for options in (FINE, *COARSE)}
         best = FINE, max(COARSE, key=lambda options: alone[options])
         shares = [max(alone.values())]
@@ -92,20 +95,24 @@ def coded_shares(reference: np.ndarray, after: np.ndarray, mask: np.ndarray, mod
 def _chroma(pixels: np.ndarray, quality: int, subsampling: int, top: int, left: int) -> np.ndarray:
     """Cb and Cr of pixels after a JPEG whose grid begins a few pixels further up and left."""
     padded = np.pad(pixels, [(top, 0), (left, 0), (0, 0)], mode="edge") if top or left else pixels
-    return planes_of(coded(padded, quality, subsampling)[top:, left:])[..., 1:]
+    return planar(coded(padded, quality, subsampling)[top:, left:].astype(np.float32))[1:]
 
 
 class _Change:
     """The change from one picture to another, of which a model of the latter accounts for a share."""
 
     def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
-        self.after, self.mask = after[mask], mask
-        error = self.after - before[mask]
-        self.power = float(np.vdot(error, error)) + 0.1 * error.size
+        self.after, self.weight = after, mask.astype(np.float32)
+        error = (after - before) * self.weight
+        self.power = float(np.vdot(error, error) + 0.2 * np.count_nonzero(mask))
 
     def share(self, model: np.ndarray) -> float:
-        left = self.after - model[self.mask]
+        left = (self.after - model) * self.weight
         return max(1 - float(np.vdot(left, left)) / self.power, -1.0)
+
+
+def _as_8_bits(pixels: np.ndarray) -> np.ndarray:
+    return pixels if pixels.dtype == np.uint8 else np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
 
 
 def coded(pixels: np.ndarray, quality: int, subsampling: int = 0) -> np.ndarray:
@@ -133,10 +140,8 @@ def coded(pixels: np.ndarray, quality: int, subsampling: int = 0) -> np.ndarray:
     90
     """
     buffer = io.BytesIO()
-    if pixels.dtype != np.uint8:
-        pixels = np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
     options = {} if pixels.ndim == 2 else {"subsampling": subsampling}
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=quality, **options)
+    Image.fromarray(_as_8_bits(pixels)).save(buffer, "JPEG", quality=quality, **options)
     with Image.open(buffer) as decoded:
         return np.asarray(decoded)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from llise.colours import WEIGHTS, pixels_of, planes_of
+from llise.colours import WEIGHTS
 from llise.diagnosis.colour_blocks import ColourBlocks
-from llise.diagnosis.colour_blurs import blur_features, blurred, explained_by
-from llise.diagnosis.colour_coding import coded_shares
+from llise.diagnosis.colour_errors import PixelErrors, log_of, pixel_errors
 from llise.diagnosis.colour_models import (
     Model,
     Samples,
@@ -33,9 +31,6 @@ LINE_LEAVES, LUMA_LEAK = 0.15, 0.25
 MOST_CLIPPED, LEAST_ERROR = (0.08, 0.4), 0.15
 """Shares of clipped pixels up to which blocks are taken, as soon as they have this share of the area's error."""
 
-OUTLIER = 48.0
-"""Error of the luma from which a pixel counts as an impulse."""
-
 
 @dataclass(frozen=True, eq=False)
 class AreaFit:
@@ -49,17 +44,10 @@ class AreaFit:
         ``saturation``, ``color_cast`` and ``unknown``: rules for the mean colours.
     samples : Samples
         The mean colours.
-    sigma : float
-        Blur of the chroma, in pixels, that accounts for most of its error.
+    errors : PixelErrors
+        What was measured of single pixels.
     noise : float
-        Mean squared chroma error that this blur leaves.
-    planes : tuple of ndarray
-        Y, Cb and Cr of the reference and of the copy, and the pixels that were measured.
-    coded : list of float
-        Shares of the errors that a JPEG accounts for (:func:`llise.diagnosis.colour_coding.coded_shares`).
-    beside : tuple
-        Mean squared errors that a factor leaves of the chroma and a line of the luma, the line as gain and offset, and
-        how alike neighbouring pixels of the former are.
+        Mean squared chroma error that the best blur leaves.
 
     Examples
     --------
@@ -76,29 +64,8 @@ class AreaFit:
     features: np.ndarray
     models: dict[str, Model]
     samples: Samples
-    sigma: float
+    errors: PixelErrors
     noise: float
-    planes: tuple[np.ndarray, np.ndarray, np.ndarray]
-    coded: list[float]
-    beside: tuple[float, float, tuple[float, float], list[float]]
-
-    def finer_sigma(self) -> float:
-        """Return the blur of the chroma between those that were tried first.
-
-        Returns
-        -------
-        float
-            Standard deviation in pixels.
-
-        Examples
-        --------
-        >>> fit.finer_sigma()  # doctest: +SKIP
-        2.1
-        """
-        before, after, mask = (values[..., 1:] if values.ndim == 3 else values for values in self.planes)
-        sigmas = [self.sigma * factor for factor in (0.55, 0.65, 0.77, 0.88, 1.0, 1.13, 1.3, 1.5, 1.75)]
-        falls = explained_by(before, after - before, [blurred(before, sigma) for sigma in sigmas], mask)
-        return sigmas[int(falls[:-1].sum(axis=1).argmax())]
 
     def luma_error(self, kind: str) -> float:
         """Return the mean squared error of the luma that a kind of colour fault leaves.
@@ -118,13 +85,7 @@ class AreaFit:
         >>> fit.luma_error("saturation")  # doctest: +SKIP
         0.3
         """
-        before, after, mask = self.planes
-        wanted, own = after[..., 0][mask], before[mask]
-        if kind in self.models:
-            left = wanted - np.clip(self.models[kind].apply(pixels_of(own)), 0, 255) @ WEIGHTS
-        else:
-            left = wanted - own[:, 0]
-        return float((left * left).mean())
+        return self.errors.luma_left.get(kind, self.errors.luma_power)
 
     def noise_beside(self) -> float:
         """Return the variance of chroma noise beside a change of all channels alike, 0 where there is none.
@@ -142,7 +103,7 @@ class AreaFit:
         >>> fit.noise_beside()  # doctest: +SKIP
         30.2
         """
-        power, in_luma, _, grain = self.beside
+        power, in_luma, _, grain = self.errors.beside
         alike = max(abs(value) for value in grain)
         return power if power > max(LEAST_NOISE, NOISE_RATIO * in_luma) and alike < MOST_ALIKE else 0.0
 
@@ -162,11 +123,8 @@ class AreaFit:
         >>> fit.levels_beside()  # doctest: +SKIP
         (1.0, 12.0)
         """
-        before, after, mask = self.planes
-        in_chroma, left, line, _ = self.beside
-        error = (after - before)[..., 0][mask]
-        whole = float((error * error).mean())
-        return line if left < LINE_LEAVES * whole and left < LUMA_LEAK * in_chroma else None
+        in_chroma, left, line, _ = self.errors.beside
+        return line if left < LINE_LEAVES * self.errors.luma_power and left < LUMA_LEAK * in_chroma else None
 
 
 def fit_area(reference: np.ndarray, copy: np.ndarray, blocks: ColourBlocks, area: np.ndarray) -> AreaFit:
@@ -204,9 +162,9 @@ def fit_area(reference: np.ndarray, copy: np.ndarray, blocks: ColourBlocks, area
         "unknown": free_model(samples),
     }
     pixels = region_pixels(reference, copy, area, TILES)
-    of_pixels, found = _pixel_features(*pixels, models)
-    features = [*_mean_features(samples, blocks, area, models, spread), *of_pixels]
-    return AreaFit(np.array(features, np.float32), models, samples, **found)
+    errors = pixel_errors(*pixels, models)
+    features = [*_mean_features(samples, blocks, area, models, spread), *errors.features]
+    return AreaFit(np.array(features, np.float32), models, samples, errors, errors.noise)
 
 
 def _samples(blocks: ColourBlocks, area: np.ndarray) -> Samples:
@@ -232,10 +190,6 @@ def _tells_enough(chosen: np.ndarray, area: np.ndarray, blocks: ColourBlocks) ->
     return bool(blocks.mse[chosen].sum() >= LEAST_ERROR * blocks.mse[area].sum())
 
 
-def _log(value: float, least: float = 0.05) -> float:
-    return float(np.log(max(value, 0.0) + least))
-
-
 def _mean_features(
     samples: Samples, blocks: ColourBlocks, area: np.ndarray, models: dict[str, Model], spread: float
 ) -> list[float]:
@@ -250,128 +204,14 @@ def _mean_features(
     offsets = [float(np.clip(settings.get(f"{name}_offset", 0.0), -99, 99)) for name in ("red", "green", "blue")]
     luma = samples.misfit(samples.before)
     return [
-        _log(unchanged),
+        log_of(unchanged),
         *(min(misfit / (unchanged + 0.02), 2.0) for misfit in misfits),
-        *(_log(misfit / (min(misfits[:1] + [unchanged]) + 0.02), 0.01) for misfit in misfits[1:]),
+        *(log_of(misfit / (min(misfits[:1] + [unchanged]) + 0.02), 0.01) for misfit in misfits[1:]),
         min(doubt / (unchanged + 0.02), 3.0),
         float(np.clip(factor, -1, 4)),
         min(gains), max(gains), np.ptp(gains), np.ptp(offsets) / 20, abs(sum(offsets)) / 60,
         models["saturation"].remainder[0], models["color_cast"].remainder[0],
-        _log(luma), _log(unchanged / (luma + 0.05)),
+        log_of(luma), log_of(unchanged / (luma + 0.05)),
         float(np.log(len(samples.weight))), float(np.log(spread + 1)),
         float(blocks.clipped[area].mean()),
     ]  # fmt: skip
-
-
-def _pixel_features(
-    reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, models: dict[str, Model]
-) -> tuple[list[float], dict[str, Any]]:
-    """Of single pixels; also what else is kept of them."""
-    before, after = planes_of(reference), planes_of(copy)
-    error = after - before
-    ends = (copy <= 0) | (copy >= 255)
-    partly: np.ndarray = np.logical_and(ends.any(axis=-1), ~ends.all(axis=-1))
-    inside = mask & ~partly
-    if np.count_nonzero(inside) < 0.15 * np.count_nonzero(mask):
-        inside = mask
-    luma, chroma = error[..., 0], error[..., 1:]
-    impulse: np.ndarray = np.greater(np.abs(luma), OUTLIER)
-    usable = inside & ~impulse if np.count_nonzero(inside & ~impulse) > 16 else inside
-    of_blurs, sigma, left = blur_features(before, error, usable)
-    luma_rest, rest = left[..., :1], left[..., 1:]
-    inner_luma, inner = luma[usable], chroma[usable]
-    power, luma_power = float((inner * inner).mean()), float((inner_luma * inner_luma).mean())
-    noise = float((rest[usable] ** 2).mean())
-    beside = _beside_levels(before, after, usable)
-    in_chroma, in_luma, _, grain = beside
-    coded = coded_shares(reference, after, mask, models)
-    fine = [_detail(error[..., i], usable) for i in range(3)]
-    features = [
-        _log(power), _log(luma_power), _log(power, 0.2) - _log(luma_power, 0.2),
-        *of_blurs,
-        *_grain(rest, usable), *_grain(luma_rest, usable),
-        *_covariances(luma_rest[..., 0], rest, usable),
-        float(np.abs(inner).mean() / np.sqrt(power + 0.01)),
-        float(np.abs(inner_luma).mean() / np.sqrt(luma_power + 0.01)),
-        float((np.abs(inner).max(axis=-1) < 0.8).mean()), float((np.abs(inner_luma) < 0.8).mean()),
-        float(impulse[inside].mean()), float(partly[mask].mean()),
-        *(_steps(values, usable, side) for values, side in ((luma, 8), (chroma[..., 0], 8), (chroma[..., 0], 16))),
-        *(_detail(after[..., i], usable) - _detail(before[..., i], usable) for i in range(3)),
-        _detail(before[..., 1], usable), _detail(before[..., 0], usable),
-        _log(float((before[..., 1:][usable] ** 2).mean())),
-        _log(in_chroma), _log(in_chroma, 0.2) - _log(in_luma, 0.2), *grain[:2],
-        *fine, fine[1] - fine[0], fine[2] - fine[0],
-        *coded[:-1],
-        *_luma_left(reference, after[..., 0], usable, models, luma_power, power),
-    ]  # fmt: skip
-    found = {"sigma": sigma, "noise": noise, "planes": (before, after, usable), "coded": coded, "beside": beside}
-    return features, found
-
-
-def _beside_levels(
-    before: np.ndarray, after: np.ndarray, mask: np.ndarray
-) -> tuple[float, float, tuple[float, float], list[float]]:
-    """What a factor leaves of the chroma and a line of the luma; the line; how alike neighbours in the former are."""
-    own, other = before[mask], after[mask]
-    luma, copy = own[:, 0], other[:, 0]
-    gain = float(np.cov(luma, copy)[0, 1] / max(float(luma.var()), 1e-3))
-    in_luma = float(np.var(copy - gain * luma))
-    line = gain, float((copy - gain * luma).mean())
-    chroma, chroma_copy = own[:, 1:], other[:, 1:]
-    factor = float(np.vdot(chroma, chroma_copy) / max(float(np.vdot(chroma, chroma)), 1e-3))
-    inner = chroma_copy - factor * chroma
-    middle = inner.mean(axis=0)
-    rest = after[..., 1:] - factor * before[..., 1:] - middle
-    return float(((inner - middle) ** 2).mean()), in_luma, line, _grain(rest, mask)
-
-
-def _grain(rest: np.ndarray, mask: np.ndarray) -> list[float]:
-    """How much neighbouring pixels of an error are alike, to the right, downwards and two apart."""
-    values = rest * mask[..., None]
-    count = max(np.count_nonzero(mask) * rest.shape[-1], 1)
-    power = float((values * values).sum()) / count + 0.02
-    products = (values[:, 1:] * values[:, :-1], values[1:] * values[:-1], values[:, 2:] * values[:, :-2])
-    return [float(product.sum()) / count / power for product in products]
-
-
-def _covariances(luma: np.ndarray, rest: np.ndarray, mask: np.ndarray) -> list[float]:
-    """Correlations of the errors of luma, Cb and Cr, and ratios of their powers."""
-    values = np.column_stack([luma[mask], rest[mask]])
-    covariance = values.T @ values / max(len(values), 1)
-    deviation = np.sqrt(np.diagonal(covariance) + 0.05)
-    correlation = covariance / np.outer(deviation, deviation)
-    return [
-        correlation[0, 1], correlation[0, 2], correlation[1, 2],
-        float(np.log(deviation[1] / deviation[0])), float(np.log(deviation[2] / deviation[0])),
-    ]  # fmt: skip
-
-
-def _steps(error: np.ndarray, mask: np.ndarray, side: int) -> float:
-    """How much larger the steps of an error are at the borders of squares than elsewhere."""
-    step = np.abs(np.diff(error, axis=1))
-    both = mask[:, 1:] & mask[:, :-1]
-    border = (np.arange(1, error.shape[1]) % side == 0)[None, :] & both
-    return float(np.log((step[border].mean() + 0.1) / (step[both].mean() + 0.1))) if border.any() else 0.0
-
-
-def _detail(plane: np.ndarray, mask: np.ndarray) -> float:
-    """Logarithm of the power of the detail of a plane."""
-    laplacian = 4 * plane[1:-1, 1:-1] - plane[:-2, 1:-1] - plane[2:, 1:-1] - plane[1:-1, :-2] - plane[1:-1, 2:]
-    inside = mask[1:-1, 1:-1]
-    return _log(float((laplacian[inside] ** 2).mean()) if inside.any() else 0.0, 0.3)
-
-
-def _luma_left(
-    reference: np.ndarray, luma: np.ndarray, mask: np.ndarray, models: dict[str, Model], power: float, chroma: float
-) -> list[float]:
-    """Errors of the luma that each rule leaves, against that of the chroma and that of the luma without the rule."""
-    out = []
-    colours, wanted = reference[mask], luma[mask]
-    for model in models.values():
-        left = wanted - np.clip(model.apply(colours), 0, 255) @ WEIGHTS
-        error = float((left * left).mean())
-        gain, offset = model.remainder
-        level = left - ((gain - 1) * (wanted - left) + offset)
-        out += [_log(error), _log(error, 0.2) - _log(power, 0.2), _log(error, 0.2) - _log(chroma, 0.2)]
-        out.append(_log(float((level * level).mean()), 0.2) - _log(chroma, 0.2))
-    return out

@@ -141,10 +141,8 @@ def colour_findings(
     if union.mean() > MOST_OF_ALL and whole[2] > 0.5 and not _is_curve(whole[3]):
         part = inner_part(union, blocks)
         areas = areas if part is None else [part, union & ~part]
-    large = [area for area in areas[:MOST_AREAS] if area.sum() >= LARGE_AREA]
-    parts = [_judged(reference, copy, blocks, area, judge) for area in large] if len(areas) > 1 and large else []
-    answer = int(whole[1].argmax())
-    if len(parts) < 2 or all(probabilities[answer] >= EXCLUDED for _, probabilities, _, _ in parts):
+    parts = _contradicting(reference, copy, blocks, areas, judge, int(whole[1].argmax()))
+    if not parts:
         return _named([whole], blocks)
     best = max(parts, key=lambda part: int(part[0].sum()))
     rest = union & ~np.any([area for area, _, _, _ in parts], axis=0)
@@ -157,6 +155,31 @@ def _judged(
 ) -> tuple[np.ndarray, np.ndarray, float, AreaFit]:
     fit = fit_area(reference, copy, blocks, area)
     return (area, *judge(fit.features), fit)
+
+
+def _contradicting(
+    reference: np.ndarray,
+    copy: np.ndarray,
+    blocks: ColourBlocks,
+    areas: list[np.ndarray],
+    judge: ColourJudge,
+    answer: int,
+) -> list[tuple[np.ndarray, np.ndarray, float, AreaFit]]:
+    """The large areas with what is wrong with each, if one of them contradicts the answer of all areas together.
+
+    The largest one is judged last: where all together have no fault of colour, and none of the others contradicts
+    that, it has none either.
+    """
+    large = [area for area in areas[:MOST_AREAS] if area.sum() >= LARGE_AREA]
+    if len(large) < 2:
+        return []
+    large.sort(key=lambda area: int(area.sum()))
+    parts = [_judged(reference, copy, blocks, area, judge) for area in large[:-1]]
+    contradicted = any(probabilities[answer] < EXCLUDED for _, probabilities, _, _ in parts)
+    if not contradicted and ANSWERS[answer] == NONE:
+        return []
+    parts.append(_judged(reference, copy, blocks, large[-1], judge))
+    return parts if contradicted or parts[-1][1][answer] < EXCLUDED else []
 
 
 def _named(parts: Iterable[tuple], blocks: ColourBlocks) -> list[ColourFinding]:
@@ -187,7 +210,7 @@ def _named(parts: Iterable[tuple], blocks: ColourBlocks) -> list[ColourFinding]:
 
 def _answer(probabilities: np.ndarray, fit: AreaFit) -> tuple[str, float]:
     """The most likely answer; where the luma is surely that of a JPEG, whether that accounts for the chroma decides."""
-    luma, chroma = fit.coded[-1], fit.coded[1]
+    luma, chroma = fit.errors.coded[-1], fit.errors.coded[1]
     if luma >= SURE_CODER and chroma >= ALL_CODED:
         return NONE, max(float(probabilities[0]), UNSEEN)
     best = int(probabilities.argmax())

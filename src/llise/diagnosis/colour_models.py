@@ -184,8 +184,9 @@ def free_model(samples: Samples) -> Model:
 
     def apply(colours: np.ndarray) -> np.ndarray:
         base = np.asarray(colours, np.float32) / 255
-        ends = np.stack([base.max(axis=-1), base.min(axis=-1)], axis=-1)
-        return base @ beta[:3] + ends @ beta[3:5] + beta[5]
+        red, green, blue = (base[..., i] for i in range(3))
+        largest, smallest = (end(end(red, green), blue) for end in (np.maximum, np.minimum))
+        return base @ beta[:3] + largest[..., None] * beta[3] + smallest[..., None] * beta[4] + beta[5]
 
     return Model(("unknown",), apply, chroma_misfit=samples.chroma_misfit(features / 255 @ beta))
 

@@ -56,7 +56,7 @@ def settings_of(kind: str, fit: AreaFit, blocks: ColourBlocks, region: np.ndarra
         margin = 0.05 * sigma + 0.2
         return {"sigma": Interval(sigma, sigma - margin, sigma + margin)}, CHROMA_TO_RGB * fit.noise
     if kind == "chroma_blur":
-        sigma = fit.finer_sigma()
+        sigma = fit.errors.finer_sigma()
         left = CHROMA_TO_RGB * max(float(blocks.chroma_mse[region].mean()) - fit.noise, 0.0)
         return {"sigma": Interval(sigma, 0.8 * sigma, 1.25 * sigma)}, left
     model = fit.models[kind]

@@ -221,7 +221,7 @@ def _choose_tiles(
 
     # Sums of the steps above and to the left of each place, on every second pixel along each side.
     steps = np.abs(np.diff(reference[::2, ::2].astype(np.int16), axis=1))
-    steps = steps if steps.ndim == 2 else steps.mean(axis=2)
+    steps = steps if steps.ndim == 2 else (steps[..., 0] + steps[..., 1] + steps[..., 2]) / 3
     sums = np.pad(steps.cumsum(0, dtype=np.float64).cumsum(1), [(1, 0), (1, 0)])
 
     def score(place: tuple[int, int]) -> float:
