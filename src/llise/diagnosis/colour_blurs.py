@@ -15,7 +15,7 @@ SIDES = (4, 8)
 """Squares of coarse chroma that are tried, in pixels."""
 
 REACH = 3.0
-"""Standard deviations at which a Gaussian ends."""
+"""Standard deviations from the middle, rounded up to pixels, at which a Gaussian ends."""
 
 WIDE = 4.0
 """Standard deviation, in pixels, from which planes of half the size tell enough."""
@@ -164,8 +164,8 @@ def _weights(sigma: float, step: int) -> np.ndarray:
     sigma = float(np.sqrt(sigma**2 - (step**2 - 1) / 12))
     reach = int(np.ceil(REACH * sigma / step))
     places = step * (np.arange(-reach, CHUNK // step + reach) + 0.5) - 0.5
-    distance = (places[:, None] - np.arange(CHUNK)) / sigma
-    weights = np.where(np.abs(distance) <= REACH + 1e-9, np.exp(-0.5 * distance**2), 0)
+    distance = places[:, None] - np.arange(CHUNK)
+    weights = np.where(np.abs(distance) <= step * reach, np.exp(-0.5 * (distance / sigma) ** 2), 0)
     return (weights / weights.sum(axis=0)).astype(np.float32)
 
 
