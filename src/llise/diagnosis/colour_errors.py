@@ -45,8 +45,8 @@ class PixelErrors:
     coded : list of float
         Shares of the errors that a JPEG accounts for (:func:`llise.diagnosis.colour_coding.coded_shares`).
     beside : tuple
-        Mean squared errors that a factor leaves of the chroma and a line of the luma, the line as gain and offset, and
-        how alike neighbouring pixels of the former are.
+        Mean squared errors that a factor leaves of the chroma and a line of the luma, the line as gain and offset, how
+        alike neighbouring pixels of the former are, and their mean size as a share of their deviation.
     area, mask : AreaPlanes and ndarray of bool, shape (h, w)
         The pixels, and which of them were measured.
 
@@ -65,7 +65,7 @@ class PixelErrors:
     luma_power: float
     luma_left: dict[str, float]
     coded: list[float]
-    beside: tuple[float, float, tuple[float, float], list[float]]
+    beside: tuple[float, float, tuple[float, float], list[float], float]
     area: AreaPlanes
     mask: np.ndarray
 
@@ -148,7 +148,7 @@ def pixel_errors(reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, mode
     size, (luma_power, *chroma_power) = np.abs(inner), [float(np.vdot(plane, plane)) / plane.size for plane in inner]
     power = float(np.mean(chroma_power))
     beside = _beside_levels(own, other, area, weight)
-    in_chroma, in_luma, _, grain = beside
+    in_chroma, in_luma, _, grain, _ = beside
     coded = coded_shares(colours, area, mask, models)
     left, of_left = _luma_left(colours.reshape(-1, 3)[chosen], other[0], models, luma_power, power)
     of_rest, noise = _covariances(rest.reshape(3, -1)[:, chosen])
@@ -191,8 +191,8 @@ def _share_below(size: np.ndarray) -> float:
 
 def _beside_levels(
     own: np.ndarray, other: np.ndarray, area: AreaPlanes, weight: np.ndarray
-) -> tuple[float, float, tuple[float, float], list[float]]:
-    """What a factor leaves of the chroma and a line of the luma; the line; how alike neighbours in the former are."""
+) -> tuple[float, float, tuple[float, float], list[float], float]:
+    """What a factor leaves of the chroma and a line of the luma; the line; grain and size of the former."""
     luma, copy = own[0] - own[0].mean(), other[0] - other[0].mean()
     n = luma.size
     gain = float(np.vdot(luma, copy)) / max(n - 1, 1) / max(float(np.vdot(luma, luma)) / n, 1e-3)
@@ -202,8 +202,11 @@ def _beside_levels(
     factor = float(np.vdot(chroma, chroma_copy) / max(float(np.vdot(chroma, chroma)), 1e-3))
     inner = chroma_copy - factor * chroma
     middle = inner.mean(axis=1, keepdims=True)
+    inner -= middle
+    power = float(np.vdot(inner, inner)) / inner.size
     rest = area.after[1:] - factor * area.before[1:] - middle[..., None]
-    return float(((inner - middle) ** 2).mean()), in_luma, line, _grain(rest, weight)
+    size = float(np.abs(inner).mean()) / max(float(np.sqrt(power)), 1e-3)
+    return power, in_luma, line, _grain(rest, weight), size
 
 
 def _grain(rest: np.ndarray, weight: np.ndarray) -> list[float]:

@@ -22,8 +22,9 @@ from llise.diagnosis.region_pixels import region_pixels
 TILES = 2
 """Most tiles of 16 x 16 blocks whose pixels are measured."""
 
-LEAST_NOISE, NOISE_RATIO, MOST_ALIKE = 4.0, 4.0, 0.3
-"""Least variance of chroma noise beside another fault, against that of the luma, and correlation of neighbours."""
+LEAST_NOISE, NOISE_RATIO, MOST_ALIKE, LEAST_EVEN = 4.0, 4.0, 0.3, 0.4
+"""Least variance of chroma noise beside another fault, also against that of the luma, largest correlation of
+neighbours, and least mean size as a share of the deviation: that of noise is 0.8, and that of impulses much smaller."""
 
 LINE_LEAVES, LUMA_LEAK = 0.15, 0.25
 """Shares of the luma's error, and of the chroma's, below which what a line leaves of the luma comes from the chroma."""
@@ -91,7 +92,7 @@ class AreaFit:
         """Return the variance of chroma noise beside a change of all channels alike, 0 where there is none.
 
         What a line leaves of the luma and a factor of the chroma is noise of the chroma if it is much stronger in the
-        chroma than in the luma, and neighbouring pixels are not alike.
+        chroma than in the luma, and neighbouring pixels are not alike; a few large errors are impulses.
 
         Returns
         -------
@@ -103,9 +104,10 @@ class AreaFit:
         >>> fit.noise_beside()  # doctest: +SKIP
         30.2
         """
-        power, in_luma, _, grain = self.errors.beside
+        power, in_luma, _, grain, size = self.errors.beside
         alike = max(abs(value) for value in grain)
-        return power if power > max(LEAST_NOISE, NOISE_RATIO * in_luma) and alike < MOST_ALIKE else 0.0
+        is_noise = alike < MOST_ALIKE and size > LEAST_EVEN
+        return power if power > max(LEAST_NOISE, NOISE_RATIO * in_luma) and is_noise else 0.0
 
     def levels_beside(self) -> tuple[float, float] | None:
         """Return the change of levels that accounts for nearly all of the luma's error beside a fault of the chroma.
@@ -123,7 +125,7 @@ class AreaFit:
         >>> fit.levels_beside()  # doctest: +SKIP
         (1.0, 12.0)
         """
-        in_chroma, left, line, _ = self.errors.beside
+        in_chroma, left, line, _, _ = self.errors.beside
         return line if left < LINE_LEAVES * self.errors.luma_power and left < LUMA_LEAK * in_chroma else None
 
 
