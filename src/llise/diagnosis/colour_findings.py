@@ -138,12 +138,18 @@ def colour_findings(
         return []
     union = np.any(areas, axis=0)
     whole = _judged(reference, copy, blocks, union, judge)
+    inner = None
     if union.mean() > MOST_OF_ALL and whole[2] > 0.5 and not _is_curve(whole[3]):
-        part = inner_part(union, blocks)
-        areas = areas if part is None else [part, union & ~part]
+        inner = inner_part(union, blocks)
+        areas = areas if inner is None else [inner, union & ~inner]
     parts = _contradicting(reference, copy, blocks, areas, judge, int(whole[1].argmax()))
     if not parts:
         return _named([whole], blocks)
+    answers = [_answer(probabilities, fit) for _, probabilities, _, fit in parts]
+    if inner is not None and all(kind != NONE for kind, _ in answers):
+        # One colour fault inside another is less likely than a mistake: the answer that is surer holds for both.
+        surest = max(range(len(parts)), key=lambda number: answers[number][1])
+        return _named([(union, *parts[surest][1:])], blocks)
     best = max(parts, key=lambda part: int(part[0].sum()))
     rest = union & ~np.any([area for area, _, _, _ in parts], axis=0)
     joined = [(area | rest if area is best[0] else area, *other) for area, *other in parts]
