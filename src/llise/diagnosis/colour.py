@@ -34,6 +34,10 @@ SURE, SURE_SHARE = 0.95, 0.05
 UNKNOWN_SHARE = 0.35
 """Share of the error that a fault of the luma of no known kind must have: a rule that is not quite right leaves one."""
 
+DOUBTFUL, TINY_SHARE = 0.3, 0.01
+"""Confidence below which a fault of the luma beside a fault of colour is left out where the colour judge is not sure
+of one, and share of the error of all faults of colour below which it is left out in any case."""
+
 LEAST_IMPULSES = 0.002
 """Share of the pixels with a large error of the luma from which they may be impulses beside a colour fault."""
 
@@ -177,9 +181,9 @@ def _lumas_to_judge(
         elif not finding.is_rule:
             inside = _pixels(finding.region, own.shape)
             line = finding.fit.levels_beside()
-            if line is None:
+            if line is None and finding.luma < SURE:
                 other = _without_clipping(own, other, copy, inside)
-            else:
+            elif line is not None:
                 other = np.where(inside, np.clip(np.rint(line[0] * own + line[1]), 0, 255), other).astype(np.uint8)
         elif not finding.changes_levels:
             inside = _pixels(finding.region, own.shape)
@@ -208,9 +212,15 @@ def _without_clipping(own: np.ndarray, other: np.ndarray, copy: np.ndarray, insi
 def _beside(fault: Fault, findings: list[ColourFinding], blocks: ColourBlocks) -> Fault | None:
     """A fault of the luma without what a colour fault in the same place accounts for; None if none is left."""
     size = fault.region.sum()
+    doubtful = bool(findings) and fault.confidence < DOUBTFUL
+    of_colours = sum(float(blocks.mse[f.region].sum()) for f in findings)
+    if doubtful and size * sum(fault.severity.values()) < TINY_SHARE * of_colours:
+        return None
     finding = next((f for f in findings if (fault.region & f.region).sum() >= 0.5 * size), None)
     if finding is None:
         return fault
+    if doubtful and finding.luma < SURE:
+        return None
     in_place, in_all = float(blocks.mse[fault.region].mean()), float(blocks.mse[finding.region].sum())
     least = max(LEAST_SHARE_OF_ALL * in_all / size, LEAST_SHARE_OF_ALL * in_place)
     kinds = [kind for kind in fault.kinds if fault.severity[kind] >= least]
