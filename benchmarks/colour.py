@@ -259,7 +259,7 @@ def report(records: list[Record]) -> None:
         print(f"| - {name} | {' | '.join(_share(own, group) for group in (ALONE, PAIR, REGION))} |")
     for name in dict.fromkeys(record["programs"][0] for record in records if record["group"] == LUMA):
         own = [record for record in records if record["programs"][0] == name]
-        print(f"| - {name} | {_share(own, LUMA)} (as grey {_share(own, LUMA, 'grey_exact')}) | | |")
+        print(f"| - {name} | {_share(own, LUMA)} (as grey {_share(own, LUMA, None, 'grey_exact')}) | | |")
     overlaps = [record["overlap"] for record in records if "overlap" in record]
     if overlaps:
         print(f"\nRegions: mean intersection over union {np.mean(overlaps):.2f}")
