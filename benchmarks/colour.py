@@ -289,20 +289,33 @@ def cost(pictures: dict[str, np.ndarray]) -> None:
     """Processor time and memory of colour against grey: the first copy of a reference, and further ones."""
     luma, own = programs.luma_kinds(), programs.own()
     rows = []
-    for image in list(pictures.values())[:4]:
+    for name, image in tqdm(pictures.items(), file=sys.stderr):
         for program in (*(luma[kind][0] for kind in KINDS), *(own[kind][0] for kind in COLOR_KINDS)):
             copy = make(image, image, program, 200.0, 3)[0].image
             grey, grey_copy = as_uint8(image), as_uint8(copy)
             if program.kind in COLOR_KINDS:  # a grey diagnosis of a like fault
                 grey_copy = quantise(grey + 8 * np.random.default_rng(0).standard_normal(grey.shape))
-            rows.append((program.kind, _measure(image, copy), _measure(grey, grey_copy)))
-    print("| kind | first copy, ms: colour / grey | further copies, ms | memory, MB | ratios |\n|---|---|---|---|---|")
+            rows.append((program.kind, name, np.array([_measure(image, copy), _measure(grey, grey_copy)])))
+    print(f"{len(pictures)} pictures: {', '.join(pictures)}\n")
+    print("| kind | first copy, ms: colour / grey | further copies, ms | memory, MB | ratios | largest ratios |")
+    print("|---|---|---|---|---|---|")
     for kind in dict.fromkeys(kind for kind, _, _ in rows):
-        colour, grey = (np.mean([row[i] for row in rows if row[0] == kind], axis=0) for i in (1, 2))
+        measured = [values for of, _, values in rows if of == kind]
+        colour, grey = np.mean(measured, axis=0)
         cells = " | ".join(f"{a:.0f} / {b:.0f}" for a, b in zip(colour, grey))
-        print(f"| {kind} | {cells} | {' / '.join(f'{a / b:.2f}' for a, b in zip(colour, grey))} |")
-    colour, grey = (np.mean([row[i] for row in rows], axis=0) for i in (1, 2))
-    print(f"\nRatios of the means: {' / '.join(f'{a / b:.2f}' for a, b in zip(colour, grey))}")
+        print(f"| {kind} | {cells} | {_ratios(colour / grey)} | {_ratios(_largest(measured))} |")
+    print(f"\nLargest ratios: {_ratios(_largest([values for _, _, values in rows]))}, of", end=" ")
+    ratios = np.array([values[0] / values[1] for _, _, values in rows])
+    print(", ".join(f"{rows[place][0]} in {rows[place][1]}" for place in ratios.argmax(axis=0)))
+
+
+def _largest(measured: list[np.ndarray]) -> np.ndarray:
+    """Largest ratios of colour to grey of all copies."""
+    return np.max([values[0] / values[1] for values in measured], axis=0)
+
+
+def _ratios(values: np.ndarray) -> str:
+    return " / ".join(f"{value:.2f}" for value in values)
 
 
 def _measure(image: np.ndarray, copy: np.ndarray) -> list[float]:
