@@ -12,6 +12,7 @@ from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import Part
 from llise.diagnosis.judge import Judge, greys
 from llise.diagnosis.left_over import has_fault_of_its_own, left_over
+from llise.diagnosis.noise_law import with_measured_noise
 from llise.diagnosis.novelty import FALSE_ALARMS, clues_of, named
 from llise.diagnosis.outliers import outliers
 from llise.diagnosis.parts import split
@@ -19,12 +20,15 @@ from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE
 from llise.diagnosis.simpler_kinds import simplest
 from llise.diagnosis.taught import TaughtKinds
-from llise.diagnosis.verification import evidence, likely_sets, with_greys_as_judged
+from llise.diagnosis.verification import accounts_for, evidence, likely_sets, with_greys_as_judged
 from llise.diagnosis.weighing import weighed
 
 UNUSUAL, LEAST_USUAL = 0.2, 0.4
 """p-value below which named kinds are said with less confidence, and the factor on it where the p-value vanishes. Two
 thirds (p below .05) to nine tenths of such faults were right on photographs, but most confident mistakes were there."""
+
+NOT_ACCOUNTED = 0.65
+"""Factor on the confidence in kinds that leave much of a part unexplained, though they are usually found exactly."""
 
 SMALL_CONTENT, LARGEST_CONTENT = 0.05, 0.3
 """Share of the picture below which strange content is still content: in any case, and where it stands out from an area
@@ -146,16 +150,22 @@ class PartNaming:
         return [replace(place, stands_out=True) for place in found if has_fault_of_its_own(place, part, estimates)]
 
     def _look_again(self, part: Part, estimates: CopyEstimates) -> Part:
-        """A doubtful part after the copy was made again with each likely set of kinds."""
-        codes = [] if part.is_taught else likely_sets(part.probabilities, part.mask, estimates)
-        if not codes:
+        """A part after the copy was made again with each likely set of kinds, where it is doubtful."""
+        if part.is_taught:
             return part
+        probabilities = with_measured_noise(self._weighed(part, estimates), part.mask, estimates)
+        return replace(part, probabilities=probabilities)
+
+    def _weighed(self, part: Part, estimates: CopyEstimates) -> np.ndarray:
+        codes = likely_sets(part.probabilities, part.mask, estimates)
+        if not codes:
+            return part.probabilities
         table = evidence(estimates, part.mask, part.probabilities, codes, self._greys)
         probabilities = weighed(part.probabilities, codes, table, self.judge.verification)
         probabilities = with_greys_as_judged(part.probabilities, probabilities, codes, table)
         if probabilities.argmax() < len(SETS):
             probabilities = simplest(probabilities, part.mask, estimates)
-        return replace(part, probabilities=probabilities)
+        return probabilities
 
     def _named(self, part: Part, estimates: CopyEstimates) -> Part:
         """The part as unknown where the named kinds do not account for it, otherwise without that possibility."""
@@ -180,4 +190,6 @@ class PartNaming:
             probabilities = (1 - strange) * known + strange * is_unknown
             return replace(part, probabilities=probabilities, p_value=p_value, nearest_kinds=nearest)
         usual = (LEAST_USUAL + (1 - LEAST_USUAL) * min(1.0, p_value / UNUSUAL) ** 1.5) * (1 - strange)
+        if not accounts_for(nearest, estimate):
+            usual *= NOT_ACCOUNTED
         return replace(part, probabilities=known * usual, p_value=p_value)

@@ -172,7 +172,7 @@ def region_pixels(
 def _faulty_blocks(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> np.ndarray:
     """Blocks of a region that are not at its edge; all of them where the faults are at the edge, as of thin lines."""
     inner = inner_blocks(region)
-    if np.count_nonzero(region) > FEW_BLOCKS or inner is region:
+    if np.count_nonzero(region) > FEW_BLOCKS or inner is region or reference.ndim > 2:
         return inner
     top, left, bottom, right = box_of(region)
     box = slice(top * BLOCK, bottom * BLOCK), slice(left * BLOCK, right * BLOCK)

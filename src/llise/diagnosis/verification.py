@@ -47,6 +47,9 @@ WELL_EXPLAINED, ALIKE = 0.92, 0.6
 """Share of the error from which kinds account for a part, as coders round in several ways and blurs have many shapes,
 and how unlike their random part may be to what remains."""
 
+UNLIKE_A_TABLE = 2.0
+"""How unlike to a table of greys a change of contrast or luminance may be."""
+
 EXACT = {"contrast", "luminance", "blur", "jpeg", "gaussian_noise", "impulse_noise", "speckle_noise", "sharpening"}
 """Kinds that are found well enough that much which is left speaks against them."""
 
@@ -98,7 +101,7 @@ def likely_sets(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEs
         return []
     order = [int(code) for code in np.argsort(-probabilities[:UNKNOWN_CODE], kind="stable")]
     top = set(SETS[order[0]])
-    accounted = _accounts_for(SETS[order[0]], region, estimates)
+    accounted = accounts_for(SETS[order[0]], estimates.of(region, SETS[order[0]]))
     if accounted and probabilities.max() >= SURE:
         return []
     codes = [code for code in order[:MOST_SETS] if probabilities[code] >= LIKELY]
@@ -113,12 +116,33 @@ def likely_sets(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEs
     return codes if len(codes) > 1 else []
 
 
-def _accounts_for(kinds: tuple[str, ...], region: np.ndarray, estimates: CopyEstimates) -> bool:
-    """Whether kinds leave little of a part; kinds that are never found exactly get the benefit of the doubt."""
+def accounts_for(kinds: tuple[str, ...], estimate: FaultEstimate) -> bool:
+    """Return whether kinds leave little of a part.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        One kind or two.
+    estimate : FaultEstimate
+        Their settings in the part.
+
+    Returns
+    -------
+    bool
+        True for kinds that are never found exactly, whatever they leave.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.estimates import FaultEstimate
+    >>> from llise.diagnosis.verification import accounts_for
+    >>> accounts_for(("jpeg",), FaultEstimate(explained=0.99)), accounts_for(("jpeg",), FaultEstimate(explained=0.8))
+    (True, False)
+    """
     if not set(kinds) <= EXACT:
         return True
-    found = estimates.of(region, kinds)
-    return found.explained >= WELL_EXPLAINED and (found.unlike <= ALIKE or not set(RANDOM) & set(kinds))
+    if set(kinds) <= set(GREY) and estimate.unlike > UNLIKE_A_TABLE:
+        return False
+    return estimate.explained >= WELL_EXPLAINED and (estimate.unlike <= ALIKE or not set(RANDOM) & set(kinds))
 
 
 def evidence(

@@ -44,4 +44,5 @@ def _for_shape(response: np.ndarray, shape: tuple[int, ...], other: tuple[int, .
     places = [np.arange(-(n // 2), n - n // 2) for n in (min(sides) for sides in zip(shape, other))]
     moved = np.zeros(other, kernel.dtype)
     moved[np.ix_(*(at % n for at, n in zip(places, other)))] = kernel[np.ix_(*(at % n for at, n in zip(places, shape)))]
-    return spectrum_of(moved)
+    # A spectrum is scaled by the root of the number of pixels, a response is not scaled.
+    return spectrum_of(moved) * np.float32(np.sqrt(moved.size / kernel.size))

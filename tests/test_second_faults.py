@@ -1,0 +1,163 @@
+"""Second faults over a first one, found by what the first one leaves; what is measured instead of judged."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import ndimage
+
+from llise import datasets, distortions
+from llise.diagnosis import pictures
+from llise.diagnosis.diagnoser import diagnose
+from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.faults import Part
+from llise.diagnosis.gaps import without_gaps
+from llise.diagnosis.left_over import left_over
+from llise.diagnosis.measures import likeness
+from llise.diagnosis.noise_law import with_measured_noise
+from llise.diagnosis.sets import SETS, code_of
+from llise.diagnosis.simpler_kinds import told_apart
+from llise.kinds.cells import cell_of, nearest_mosaic
+from llise.kinds.frequency_filter import filtered
+
+PICTURE = pictures.load("coffee")[:256, :320]
+WHOLE = np.ones((32, 40), bool)
+PLACE = np.zeros((32, 40), bool)
+PLACE[8:18, 10:22] = True
+PIXELS = PLACE.repeat(8, 0).repeat(8, 1)
+
+
+def overlap(one: np.ndarray, other: np.ndarray) -> float:
+    return float((one & other).sum() / (one | other).sum())
+
+
+def coded(image: np.ndarray, quality: int = 15) -> np.ndarray:
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, "JPEG", quality=quality)
+    return np.asarray(Image.open(stream))
+
+
+def below_everything(kind: str) -> np.ndarray:
+    return coded(PICTURE) if kind == "jpeg" else distortions.apply(PICTURE, kind, 100, random_state=0)
+
+
+def with_place(below: np.ndarray, kind: str, error: float) -> np.ndarray:
+    """A copy in which a kind was applied in one place on top of what was there."""
+    return np.where(PIXELS, distortions.apply(below, kind, error, random_state=1), below)
+
+
+@pytest.mark.parametrize("below", ["blur", "jpeg", "contrast", "luminance"])
+def test_what_a_kind_leaves_over_is_the_place_of_the_second_fault(below):
+    copy = with_place(below_everything(below), "gaussian_noise", 400)
+    assert overlap(left_over(CopyEstimates(PICTURE, copy), WHOLE, (below,)), PLACE) > 0.75
+
+
+@pytest.mark.parametrize("kind", ["blur", "jpeg", "contrast", "luminance"])
+def test_a_kind_that_is_alone_leaves_nothing_over(kind):
+    copy = below_everything(kind)
+    assert not left_over(CopyEstimates(PICTURE, copy), WHOLE, (kind,)).any()
+
+
+def test_nothing_is_left_over_of_kinds_that_cannot_be_repeated():
+    copy = with_place(distortions.apply(PICTURE, "gaussian_noise", 100, random_state=0), "luminance", 900)
+    assert not left_over(CopyEstimates(PICTURE, copy), WHOLE, ("gaussian_noise",)).any()
+
+
+@pytest.mark.parametrize("below, above", [("jpeg", "luminance"), ("jpeg", "contrast"), ("luminance", "blur")])
+def test_a_kind_over_another_is_named_with_its_place(below, above):
+    copy = with_place(below_everything(below), above, 400)
+    (found,) = diagnose(PICTURE, [copy])
+    assert set(found.verdict) == {below, above}
+    assert overlap(next(fault.region for fault in found.faults if fault.kinds == (above,)), PLACE) > 0.6
+
+
+@pytest.mark.parametrize("below", ["luminance", "contrast", "jpeg"])
+def test_impulses_over_another_kind_are_where_pixels_were_hit(below):
+    copy = with_place(below_everything(below), "impulse_noise", 300)
+    (found,) = diagnose(PICTURE, [copy])
+    assert set(found.verdict) == {below, "impulse_noise"}
+    assert overlap(next(fault.region for fault in found.faults if fault.kinds == ("impulse_noise",)), PLACE) > 0.8
+
+
+def test_few_impulses_everywhere_have_no_place_of_their_own():
+    brighter = distortions.apply(PICTURE, "luminance", 100)
+    (found,) = diagnose(PICTURE, [distortions.apply(brighter, "impulse_noise", 40, random_state=0)])
+    assert set(found.verdict) == {"luminance", "impulse_noise"}
+    assert all(fault.area > 0.95 for fault in found.faults)
+
+
+def test_a_part_with_the_settings_of_a_larger_one_belongs_to_it():
+    copy = (PICTURE * 0.8).astype(np.uint8)
+    contrast, content = np.eye(len(SETS))[[code_of("contrast"), code_of("content")]]
+    parts = [Part(0, WHOLE & ~PLACE, contrast), Part(0, PLACE, content)]
+    assert [part.kinds for part in told_apart(parts, CopyEstimates(PICTURE, copy))] == [("contrast",)] * 2
+    other = np.where(PIXELS, 255 - copy, copy)
+    kept = told_apart(parts, CopyEstimates(PICTURE, other))
+    assert [part.kinds for part in kept] == [("contrast",), ("content",)]
+
+
+def test_a_narrow_border_between_two_faults_goes_to_both():
+    columns = np.arange(40) * np.ones((12, 1), int)
+    codes = [code_of("gaussian_noise"), code_of("gaussian_noise", "blur"), code_of("blur")]
+    masks = columns < 18, (columns >= 18) & (columns < 22), columns >= 22
+    parts = [Part(0, mask, np.eye(len(SETS))[code]) for mask, code in zip(masks, codes)]
+    kept = without_gaps(parts, np.ones((12, 40), bool))
+    assert {part.kinds for part in kept} == {("gaussian_noise",), ("blur",)}
+    assert np.sum([part.mask for part in kept], axis=0).tolist() == np.ones((12, 40), int).tolist()
+
+
+def test_a_wide_part_between_two_faults_stays():
+    columns = np.arange(60) * np.ones((20, 1), int)
+    masks = columns < 25, (columns >= 25) & (columns < 35), columns >= 35
+    parts = [Part(0, mask, np.eye(len(SETS))[code]) for mask, code in zip(masks, (1, 5, 3))]
+    assert len(without_gaps(parts, np.ones((20, 60), bool))) == 3
+
+
+@pytest.mark.parametrize("kind, law", [("gaussian_noise", "speckle_noise"), ("speckle_noise", "gaussian_noise")])
+def test_noise_is_told_by_its_power_at_each_grey_level(kind, law):
+    estimates = CopyEstimates(PICTURE, distortions.apply(PICTURE, kind, 150, random_state=0))
+    wrong = 0.8 * np.eye(len(SETS))[code_of(law)]
+    assert SETS[int(with_measured_noise(wrong, WHOLE, estimates).argmax())] == (kind,)
+    right = 0.8 * np.eye(len(SETS))[code_of(kind)]
+    assert with_measured_noise(right, WHOLE, estimates) is right
+
+
+def test_hidden_noise_and_other_kinds_are_left_to_the_judge():
+    estimates = CopyEstimates(PICTURE, distortions.apply(PICTURE, "speckle_noise", 150, random_state=0))
+    for kinds in (("gaussian_noise", "jpeg"), ("blur",), ("unknown",)):
+        answer = np.eye(len(SETS))[SETS.index(kinds)]
+        assert with_measured_noise(answer, WHOLE, estimates) is answer
+
+
+def test_content_on_a_smooth_picture_leaves_it_a_copy():
+    smooth = ndimage.gaussian_filter(np.random.default_rng(0).normal(0, 1, (256, 256)), 12)
+    smooth = np.rint(128 + 20 * smooth / np.abs(smooth).max()).astype(np.uint8)
+    copy = smooth.copy()
+    copy[100:124, 60:90] = 255
+    other = np.rint(256 - smooth[::-1, ::-1].astype(float)).astype(np.uint8)
+    assert likeness(smooth, copy) > 0.5 > likeness(smooth, other)
+
+
+def test_a_filter_does_the_same_to_images_of_other_shapes():
+    image = datasets.reference()[:96, :120].astype(np.float32)
+    kernel = np.exp(-0.5 * (np.hypot(*np.ogrid[-32:32, -40:40]) / 2.0) ** 2)
+    response = np.fft.rfft2(np.fft.ifftshift(kernel / kernel.sum()))
+    wide = filtered(image, response, (64, 80))
+    expected = ndimage.gaussian_filter(image, 2.0, mode="wrap", truncate=8)
+    np.testing.assert_allclose(wide, expected, atol=0.05)
+
+
+@pytest.mark.parametrize("side", [2.3, 3.4, 5.7])
+def test_mosaics_of_means_by_area_are_made_again(side):
+    image = PICTURE[:, :256].astype(np.float32)
+    count = round(256 / side)
+    edges = np.linspace(0, 256, count + 1)
+    ends, starts = np.minimum(edges[1:, None], np.arange(1, 257)), np.maximum(edges[:-1, None], np.arange(256))
+    means = np.clip(ends - starts, 0, 1) * count / 256
+    small = means @ image @ means.T
+    cells = cell_of(256, 256 / count)
+    copy = np.rint(small[np.ix_(cells, cells)]).astype(np.float32)
+    grid = 256 / count, 0.0
+    again = nearest_mosaic(image, copy, np.ones(image.shape, bool), (grid, grid))(image)
+    assert np.mean((again - copy) ** 2) < 0.02 * np.mean((image - copy) ** 2)
