@@ -320,8 +320,8 @@ def _threadpools() -> ThreadpoolController:
 
 CAUTION = 2.0
 """Power to which the probability of named kinds is raised to give the confidence.  A wrong answer that is said with
-confidence does more harm than a right one that is said with little, so it was chosen on photographs such that about one
-fault in a hundred is said wrongly with a confidence of .7 or more; of those with .9 or more, 99 in a hundred are right."""
+confidence does more harm than a right one that is said with little: it was chosen on photographs such that about one
+fault in a hundred is said wrongly with a confidence of .7 or more. Of those with .9 or more, 99 % are right there."""
 
 STATE = 2
 """Version of a saved diagnoser; 0.1.0 had none."""
