@@ -13,6 +13,7 @@ from llise.diagnosis.diagnoser import diagnose
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import Part
 from llise.diagnosis.gaps import without_gaps
+from llise.diagnosis.grey_law import with_measured_line
 from llise.diagnosis.left_over import left_over
 from llise.diagnosis.measures import likeness
 from llise.diagnosis.noise_law import with_measured_noise
@@ -128,6 +129,26 @@ def test_hidden_even_noise_and_other_kinds_are_left_to_the_judge():
     for kinds in (("gaussian_noise", "jpeg"), ("gaussian_noise", "impulse_noise"), ("blur",), ("unknown",)):
         answer = np.eye(len(SETS))[SETS.index(kinds)]
         assert with_measured_noise(answer, WHOLE, estimates) is answer
+
+
+@pytest.mark.parametrize("shift, kinds", [(0.0, ("contrast",)), (6.0, ("contrast", "luminance"))])
+def test_a_line_tells_contrast_from_contrast_with_luminance(shift, kinds):
+    mean = float(PICTURE.mean())
+    copy = np.clip(np.rint(mean + 1.2 * (PICTURE - mean) + shift), 0, 255).astype(np.uint8)
+    doubtful = np.zeros(len(SETS))
+    for alone in (0.55, 0.45):
+        doubtful[[code_of("contrast"), code_of("contrast", "luminance")]] = alone, 1 - alone
+        after = with_measured_line(doubtful, WHOLE, mean, CopyEstimates(PICTURE, copy))
+        assert SETS[int(after.argmax())] == kinds
+
+
+def test_curves_and_other_kinds_are_left_to_the_judge():
+    bent = np.rint(255 * (np.linspace(0, 1, 256) ** 1.5)).astype(np.uint8)[PICTURE]
+    doubtful = 0.4 * np.eye(len(SETS))[code_of("contrast")] + 0.6 * np.eye(len(SETS))[code_of("contrast", "luminance")]
+    blurred = np.eye(len(SETS))[code_of("blur")]
+    estimates = CopyEstimates(PICTURE, bent)
+    for answer in (doubtful, blurred):
+        assert with_measured_line(answer, WHOLE, float(PICTURE.mean()), estimates) is answer
 
 
 def test_content_on_a_smooth_picture_leaves_it_a_copy():

@@ -10,6 +10,7 @@ import numpy as np
 from llise.diagnosis.chains import RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import Part
+from llise.diagnosis.grey_law import with_measured_line
 from llise.diagnosis.judge import Judge, greys
 from llise.diagnosis.left_over import has_fault_of_its_own, left_over
 from llise.diagnosis.noise_law import with_measured_noise
@@ -30,7 +31,7 @@ thirds (p below .05) to nine tenths of such faults were right on photographs, bu
 NOT_ACCOUNTED = 0.65
 """Factor on the confidence in kinds that leave much of a part unexplained, though they are usually found exactly."""
 
-SMALL_CONTENT, LARGEST_CONTENT = 0.05, 0.3
+SMALL_CONTENT, LARGEST_CONTENT = 0.08, 0.3
 """Share of the picture below which strange content is still content: in any case, and where it stands out from an area
 or is more probable than a fault without a name."""
 
@@ -154,6 +155,7 @@ class PartNaming:
         if part.is_taught:
             return part
         probabilities = with_measured_noise(self._weighed(part, estimates), part.mask, estimates)
+        probabilities = with_measured_line(probabilities, part.mask, self._greys[0], estimates)
         return replace(part, probabilities=probabilities)
 
     def _weighed(self, part: Part, estimates: CopyEstimates) -> np.ndarray:
