@@ -58,8 +58,8 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
         ]  # fmt: skip
         rest = part.mask & changed
         small = part.mask.sum() < LARGEST_GAP * sum(other.mask.sum() for other in beside)
-        gap = shares[id(part)] < MOSTLY_UNCHANGED or (not part.is_content and _is_border(rest, beside))
-        if not (small and gap and len({other.kinds for other in beside}) > 1):
+        between = small and len({other.kinds for other in beside}) > 1
+        if not between or not (shares[id(part)] < MOSTLY_UNCHANGED or _is_border(part, rest, beside)):
             kept.append(part)
             continue
         distances = [scipy.ndimage.distance_transform_edt(~other.mask) for other in beside]
@@ -69,8 +69,10 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
     return kept
 
 
-def _is_border(mask: np.ndarray, beside: list[Part]) -> bool:
-    """Whether blocks are a narrow band that touches parts of two kinds: each of its blocks has some of both."""
+def _is_border(part: Part, mask: np.ndarray, beside: list[Part]) -> bool:
+    """Whether the changed blocks of a part are a narrow band between parts of two kinds: each block has some of both."""
+    if part.is_content:
+        return False
     inner = scipy.ndimage.distance_transform_cdt(np.pad(mask, 1), "chessboard").max(initial=0)
     around = scipy.ndimage.binary_dilation(mask, np.ones((3, 3), bool))
     return bool(inner <= BORDER and len({other.kinds for other in beside if (around & other.mask).any()}) > 1)

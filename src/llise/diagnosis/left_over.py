@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import Part
@@ -35,6 +36,9 @@ where they only change greys, as a curve that was not found exactly does too."""
 LEAST_LEFT, MUCH_LESS = 0.2, 2.0
 """Least share of the error of a place that the kinds of its area must leave, and how many times as much as the kinds of
 the place itself leave."""
+
+MOST_PIXELS = 60_000
+"""Pixels from which the medians of grey levels are found."""
 
 PASSES = 2
 """How often the settings are found, the second time without the place with a fault of its own."""
@@ -73,25 +77,44 @@ def left_over(estimates: CopyEstimates, area: np.ndarray, kinds: tuple[str, ...]
         return left
     # Blocks of a gap that was bridged equal the reference, so that the kinds are not there.
     faulty = area & by_block(estimates.copy != estimates.reference).any(axis=-1)
-    for _ in range(PASSES):
-        again = estimates.made_again(area & ~left, kinds)
+    for number in range(PASSES):
+        by_median = number == 0 and set(kinds) <= set(GREY)
+        again = _by_median(estimates, faulty) if by_median else estimates.made_again(area & ~left, kinds)
         if again is None:
             return np.zeros_like(area)
-        left = outliers(again, estimates.copy, faulty, TYPICAL, LEAST_POWER)
+        left = outliers(again, estimates.copy, faulty, TYPICAL, LEAST_POWER, curve=False)
         if not left.any():
             break
     return left
 
 
-def has_fault_of_its_own(place: Part, area: Part, estimates: CopyEstimates) -> bool:
+def _by_median(estimates: CopyEstimates, area: np.ndarray) -> np.ndarray:
+    """The reference with each grey replaced by the median that it has in an area of the copy.
+
+    A line fitted to all of the area would be drawn away by a second fault in a third of it.
+    """
+    blocks = area.repeat(BLOCK, 0).repeat(BLOCK, 1)
+    chosen = np.flatnonzero(blocks[: estimates.copy.shape[0], : estimates.copy.shape[1]])
+    chosen = chosen[:: max(chosen.size // MOST_PIXELS, 1)]
+    before, after = (image.ravel()[chosen] for image in (estimates.reference, estimates.copy))
+    order = np.lexsort((after, before))
+    greys, first, count = np.unique(before[order], return_index=True, return_counts=True)
+    medians = after[order][first + count // 2]
+    table = np.interp(np.arange(256), greys, medians)
+    return np.rint(table).astype(np.uint8)[estimates.reference]
+
+
+def has_fault_of_its_own(place: Part, area: np.ndarray, kinds: tuple[str, ...], estimates: CopyEstimates) -> bool:
     """Return whether a place for which the kinds of its area do not account surely has other kinds.
 
     Parameters
     ----------
     place : Part
         The place.
-    area : Part
-        All of the area.
+    area : ndarray of bool, shape (rows, cols)
+        Blocks of the area.
+    kinds : tuple of str
+        Kinds of most of the area.
     estimates : CopyEstimates
         Estimates of the copy's faults.
 
@@ -111,24 +134,23 @@ def has_fault_of_its_own(place: Part, area: Part, estimates: CopyEstimates) -> b
     >>> image = np.random.default_rng(0).integers(60, 190, (160, 160)).astype(np.uint8)
     >>> copy = (image * 0.8).astype(np.uint8)
     >>> copy[:32] += 40
-    >>> contrast, both = np.eye(len(SETS))[[code_of("contrast"), code_of("contrast", "luminance")]]
-    >>> area = Part(0, np.ones((20, 20), bool), contrast)
+    >>> both = np.eye(len(SETS))[code_of("contrast", "luminance")]
     >>> place = Part(0, np.arange(20)[:, None] * np.ones(20) < 4, both)
-    >>> has_fault_of_its_own(place, area, CopyEstimates(image, copy))
+    >>> has_fault_of_its_own(place, np.ones((20, 20), bool), ("contrast",), CopyEstimates(image, copy))
     True
     """
-    others = set(place.kinds) - set(area.kinds)
-    share = place.mask.sum() / area.mask.sum()
+    others = set(place.kinds) - set(kinds)
+    share = place.mask.sum() / area.sum()
     if not others or (UNKNOWN in others and share < LEAST_UNKNOWN):
         return False
-    if others <= set(RANDOM) and set(area.kinds) & set(HIDING):  # noise that came before shows in some places only
+    if others <= set(RANDOM) and set(kinds) & set(HIDING):  # noise that came before shows in some places only
         return False
     if CONTENT not in others and (place.mask.sum() < LEAST_BLOCKS or share < LEAST_SHARE):
         return False
     if place.mask.sum() < LEAST_BLOCKS or place.confidence < (SURE_OF_CONTENT if CONTENT in others else SURE):
         return False
-    if others <= set(GREY) and set(area.kinds) <= set(GREY):
+    if others <= set(GREY) and set(kinds) <= set(GREY):
         return place.confidence >= SURE_OF_GREY
-    unexplained = 1 - estimates.of(place.mask, area.kinds).explained
+    unexplained = 1 - estimates.of(place.mask, kinds).explained
     own = estimates.of(place.mask, place.kinds).explained if not others & {CONTENT, UNKNOWN} else 1.0
     return unexplained >= max(LEAST_LEFT, MUCH_LESS * (1 - own))

@@ -43,6 +43,7 @@ def outliers(
     area: np.ndarray,
     typical: float = TYPICAL,
     least_power: float = LEAST_POWER,
+    curve: bool = True,
 ) -> np.ndarray:
     """Return the blocks of an area that differ far more than the others.
 
@@ -56,6 +57,8 @@ def outliers(
         Quantile of the power of the error that counts as typical of the area.
     least_power : float
         Least power of the error of a block that stands out.
+    curve : bool
+        Whether a curve of grey levels, which the area may follow, is taken from the error first.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def outliers(
     none = np.zeros_like(area)
     if core.sum() < LEAST_AREA:
         return none
-    rest, detail = _rest(full_blocks(reference), full_blocks(copy), core)
+    rest, detail = _rest(full_blocks(reference), full_blocks(copy), core, curve)
     power = np.einsum("rcp,rcp->rc", rest, rest) / rest.shape[-1]
     usual = np.full(core.shape, np.inf)
     classes = np.digitize(detail, np.quantile(detail[core], (0.25, 0.5, 0.75)))
@@ -101,15 +104,21 @@ def outliers(
     return far if far.sum() <= LARGEST * core.sum() else none
 
 
-def _rest(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Error of each block (rows, cols, 64) beyond a curve of grey levels, and deviation of the reference around it."""
+def _rest(reference: np.ndarray, copy: np.ndarray, area: np.ndarray, follow: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Error of each block (rows, cols, 64), beyond a curve of grey levels or all of it, and detail of the reference."""
     change = np.subtract(copy, reference, dtype=np.int16)
     around = sum_of_middle_neighbours(change)  # twice their median
     lonely = np.abs(2 * change - around) > 40 + 3 * np.abs(around)
     error = block_pixels(np.where(lonely, np.float32(0.5) * around, change).astype(np.float32))
     own = block_pixels(reference).astype(np.float32)
-    grey = (own - 128) / 64
-    chosen = area.ravel()
+    rest = error - _curve(error, (own - 128) / 64, area.ravel()) if follow else error
+    inside = own - own.mean(axis=1, keepdims=True)
+    detail = np.sqrt(np.einsum("bp,bp->b", inside, inside) / own.shape[1]).reshape(area.shape)
+    return rest.reshape(*area.shape, -1), greatest_around(detail)
+
+
+def _curve(error: np.ndarray, grey: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The cubic of the grey levels that most errors of the chosen blocks follow, at the pixels of all blocks."""
     sample, at = error[chosen, ::7].ravel(), grey[chosen, ::7].ravel()
     powers = np.stack([np.ones_like(at), at, at * at, at * at * at])
     curve = np.zeros(4)
@@ -120,7 +129,4 @@ def _rest(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> tuple[np
         ridge = 1e-2 * np.diag([0, 1, 1, 1]) * np.count_nonzero(near)
         curve = np.linalg.solve(used @ powers.T + ridge, used @ sample)
     start, slope, bend, twist = curve.astype(np.float32)
-    rest = error - (((twist * grey + bend) * grey + slope) * grey + start)
-    inside = own - own.mean(axis=1, keepdims=True)
-    detail = np.sqrt(np.einsum("bp,bp->b", inside, inside) / own.shape[1]).reshape(area.shape)
-    return rest.reshape(*area.shape, -1), greatest_around(detail)
+    return ((twist * grey + bend) * grey + slope) * grey + start

@@ -28,6 +28,9 @@ UNUSUAL, LEAST_USUAL = 0.2, 0.4
 """p-value below which named kinds are said with less confidence, and the factor on it where the p-value vanishes. Two
 thirds (p below .05) to nine tenths of such faults were right on photographs, but most confident mistakes were there."""
 
+LIKELY = 0.5
+"""Probability below which the kinds of a part are doubtful after the second look."""
+
 NOT_ACCOUNTED = 0.65
 """Factor on the confidence in kinds that leave much of a part unexplained, though they are usually found exactly."""
 
@@ -133,22 +136,34 @@ class PartNaming:
         """The part looked at a second time, and places in it for which its kinds do not account."""
         if part.is_taught:
             return [part]
-        places = self._places(part, image, estimates)
+        places = self._places(part, part.kinds, image, estimates)
         if not places:
             named = self._look_again(part, estimates)
-            places = self._places(named, image, estimates) if named.kinds != part.kinds else []
+            others = {named.kinds} - {part.kinds}
+            if len(named.kinds) > 1 and self._is_doubtful(named, estimates):
+                others |= {(kind,) for kind in named.kinds}
+            for kinds in sorted(others):
+                places = places or self._places(part, kinds, image, estimates)
             if not places:
                 return [named]
         rest = part.mask & ~np.any([place.mask for place in places], axis=0)
         return [*(self._look_again(other, estimates) for other in self._split(part.area, image, rest)), *places]
 
-    def _places(self, part: Part, image: np.ndarray, estimates: CopyEstimates) -> list[Part]:
-        """Places in a part that have other kinds besides or instead of its own."""
-        left = left_over(estimates, part.mask, part.kinds)
+    def _is_doubtful(self, part: Part, estimates: CopyEstimates) -> bool:
+        """Whether the kinds of a part are not likely, or do not account for it."""
+        return part.confidence < LIKELY or not accounts_for(part.kinds, estimates.of(part.mask, part.kinds))
+
+    def _places(self, part: Part, kinds: tuple[str, ...], image: np.ndarray, estimates: CopyEstimates) -> list[Part]:
+        """Places in a part that have others besides or instead of the kinds that most of it may have."""
+        left = left_over(estimates, part.mask, kinds)
         if not left.any():
             return []
         found = (self._look_again(place, estimates) for place in self._split(part.area, image, left))
-        return [replace(place, stands_out=True) for place in found if has_fault_of_its_own(place, part, estimates)]
+        return [
+            replace(place, stands_out=True)
+            for place in found
+            if has_fault_of_its_own(place, part.mask, kinds, estimates)
+        ]
 
     def _look_again(self, part: Part, estimates: CopyEstimates) -> Part:
         """A part after the copy was made again with each likely set of kinds, where it is doubtful."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from PIL import Image, ImageFilter
 
+from llise.filters import from_spectrum, spectrum_of
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path
 from llise.kinds.fitting import Fit
 from llise.kinds.frequency_filter import filtered
@@ -71,8 +72,8 @@ class _Unsharp:
             self.pixels = np.flatnonzero(mask)
         self.base = before.ravel()[self.pixels].astype(np.float32)
         self.change = after.ravel()[self.pixels].astype(np.float32) - self.base
-        self.spectrum = scipy.fft.rfft2(before.astype(np.float32))
-        y, x = scipy.fft.fftfreq(self.shape[0])[:, None], scipy.fft.rfftfreq(self.shape[1])
+        self.spectrum = spectrum_of(before.astype(np.float32))
+        y, x = np.fft.fftfreq(self.shape[0])[:, None], np.fft.rfftfreq(self.shape[1])
         self.square = (-2 * np.pi**2 * (y * y + x * x)).astype(np.float32)
         self.used = np.ones(self.pixels.size, bool)
 
@@ -96,7 +97,7 @@ class _Unsharp:
         return 1 - np.exp(np.float32(radius * radius) * self.square)
 
     def detail(self, radius: float) -> np.ndarray:
-        return scipy.fft.irfft2(self.spectrum * self.highs(radius), s=self.shape).ravel()[self.pixels]
+        return from_spectrum(self.spectrum * self.highs(radius), self.shape).ravel()[self.pixels]
 
     def fit(self, detail: np.ndarray) -> tuple[float, float]:
         """Amount and mean squared error that is left."""
