@@ -70,7 +70,7 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
 
 
 def _is_border(part: Part, mask: np.ndarray, beside: list[Part]) -> bool:
-    """Whether the changed blocks of a part are a narrow band between parts of two kinds: each block has some of both."""
+    """Whether the changed blocks of a part are a narrow band between two kinds: each block has some of both."""
     if part.is_content:
         return False
     inner = scipy.ndimage.distance_transform_cdt(np.pad(mask, 1), "chessboard").max(initial=0)
