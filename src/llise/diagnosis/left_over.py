@@ -145,12 +145,46 @@ def has_fault_of_its_own(place: Part, area: np.ndarray, kinds: tuple[str, ...], 
         return False
     if others <= set(RANDOM) and set(kinds) & set(HIDING):  # noise that came before shows in some places only
         return False
-    if CONTENT not in others and (place.mask.sum() < LEAST_BLOCKS or share < LEAST_SHARE):
+    if CONTENT not in others and share < LEAST_SHARE:
         return False
-    if place.mask.sum() < LEAST_BLOCKS or place.confidence < (SURE_OF_CONTENT if CONTENT in others else SURE):
+    if place.confidence < (SURE_OF_CONTENT if CONTENT in others else SURE):
         return False
     if others <= set(GREY) and set(kinds) <= set(GREY):
         return place.confidence >= SURE_OF_GREY
     unexplained = 1 - estimates.of(place.mask, kinds).explained
     own = estimates.of(place.mask, place.kinds).explained if not others & {CONTENT, UNKNOWN} else 1.0
-    return unexplained >= max(LEAST_LEFT, MUCH_LESS * (1 - own))
+    return unexplained >= MUCH_LESS * (1 - own)
+
+
+def is_worth_a_look(place: Part, kinds: tuple[str, ...], estimates: CopyEstimates) -> bool:
+    """Return whether a place seems to have other kinds than its area, and these leave much of it with any settings.
+
+    Parameters
+    ----------
+    place : Part
+        The place, as the judge says.
+    kinds : tuple of str
+        Kinds of most of the area.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    bool
+        False for few blocks; changes of the greys, which a curve explains in any place, are always worth a look.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.faults import Part
+    >>> from llise.diagnosis.left_over import is_worth_a_look
+    >>> from llise.diagnosis.sets import SETS, code_of
+    >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
+    >>> few = Part(0, np.arange(64).reshape(8, 8) < 5, np.eye(len(SETS))[code_of("content")])
+    >>> is_worth_a_look(few, ("blur",), CopyEstimates(image, 255 - image))
+    False
+    """
+    if place.mask.sum() < LEAST_BLOCKS or set(place.kinds) <= set(kinds):
+        return False
+    return set(kinds) <= set(GREY) or 1 - estimates.of(place.mask, kinds).explained >= LEAST_LEFT

@@ -12,8 +12,8 @@ from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import Part
 from llise.diagnosis.grey_law import with_measured_line
 from llise.diagnosis.judge import Judge, greys
-from llise.diagnosis.left_over import has_fault_of_its_own, left_over
-from llise.diagnosis.noise_law import with_measured_noise
+from llise.diagnosis.left_over import has_fault_of_its_own, is_worth_a_look, left_over
+from llise.diagnosis.noise_law import with_hidden_noise, with_measured_noise
 from llise.diagnosis.novelty import FALSE_ALARMS, clues_of, named
 from llise.diagnosis.outliers import outliers
 from llise.diagnosis.parts import split
@@ -27,6 +27,10 @@ from llise.diagnosis.weighing import weighed
 UNUSUAL, LEAST_USUAL = 0.2, 0.4
 """p-value below which named kinds are said with less confidence, and the factor on it where the p-value vanishes. Two
 thirds (p below .05) to nine tenths of such faults were right on photographs, but most confident mistakes were there."""
+
+MADE_EXACTLY, LEAST_EXACT = 0.99, 0.9
+"""Share of the error from which kinds without noise leave so little that it counts less how usual a part looks, and the
+least factor on their confidence then."""
 
 LIKELY = 0.5
 """Probability below which the kinds of a part are doubtful after the second look."""
@@ -158,23 +162,25 @@ class PartNaming:
         left = left_over(estimates, part.mask, kinds)
         if not left.any():
             return []
-        found = (self._look_again(place, estimates) for place in self._split(part.area, image, left))
+        found = (place for place in self._split(part.area, image, left) if is_worth_a_look(place, kinds, estimates))
+        places = (self._look_again(place, estimates, thorough=False) for place in found)
         return [
             replace(place, stands_out=True)
-            for place in found
+            for place in places
             if has_fault_of_its_own(place, part.mask, kinds, estimates)
         ]
 
-    def _look_again(self, part: Part, estimates: CopyEstimates) -> Part:
+    def _look_again(self, part: Part, estimates: CopyEstimates, thorough: bool = True) -> Part:
         """A part after the copy was made again with each likely set of kinds, where it is doubtful."""
         if part.is_taught:
             return part
-        probabilities = with_measured_noise(self._weighed(part, estimates), part.mask, estimates)
+        probabilities = with_hidden_noise(self._weighed(part, estimates, thorough), part.mask, estimates)
+        probabilities = with_measured_noise(probabilities, part.mask, estimates)
         probabilities = with_measured_line(probabilities, part.mask, self._greys[0], estimates)
         return replace(part, probabilities=probabilities)
 
-    def _weighed(self, part: Part, estimates: CopyEstimates) -> np.ndarray:
-        codes = likely_sets(part.probabilities, part.mask, estimates)
+    def _weighed(self, part: Part, estimates: CopyEstimates, thorough: bool) -> np.ndarray:
+        codes = likely_sets(part.probabilities, part.mask, estimates, thorough)
         if not codes:
             return part.probabilities
         table = evidence(estimates, part.mask, part.probabilities, codes, self._greys)
@@ -207,6 +213,8 @@ class PartNaming:
             probabilities = (1 - strange) * known + strange * is_unknown
             return replace(part, probabilities=probabilities, p_value=p_value, nearest_kinds=nearest)
         usual = (LEAST_USUAL + (1 - LEAST_USUAL) * min(1.0, p_value / UNUSUAL) ** 1.5) * (1 - strange)
+        if accounted and estimate.explained >= MADE_EXACTLY:
+            usual = max(usual, LEAST_EXACT)
         if not accounts_for(nearest, estimate):
             usual *= NOT_ACCOUNTED
         return replace(part, probabilities=known * usual, p_value=p_value)

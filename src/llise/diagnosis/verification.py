@@ -17,6 +17,9 @@ from llise.labels import NAMED_KINDS
 SURE = 0.96
 """Probability from which a part is not looked at again."""
 
+SURE_OF_EXACT, MADE_EXACTLY = 0.5, 0.99
+"""The same for one kind without noise that leaves next to nothing, and the share of the error that it must explain."""
+
 SURELY_OTHER = 0.9
 """Probability of a fault without a name, or of a taught kind, from which no named kinds are tried."""
 
@@ -69,7 +72,9 @@ NO_EVIDENCE = np.eye(1, len(EVIDENCE), dtype=np.float32)[0]
 """Weights that leave the judge's probabilities as they are."""
 
 
-def likely_sets(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> list[int]:
+def likely_sets(
+    probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates, thorough: bool = True
+) -> list[int]:
     """Return the sets of kinds that are worth trying.
 
     Parameters
@@ -80,6 +85,8 @@ def likely_sets(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEs
         Blocks of the part.
     estimates : CopyEstimates
         Estimates of the copy's faults.
+    thorough : bool
+        Whether less likely sets are tried too where the likeliest one does not account for the part.
 
     Returns
     -------
@@ -101,17 +108,19 @@ def likely_sets(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEs
         return []
     order = [int(code) for code in np.argsort(-probabilities[:UNKNOWN_CODE], kind="stable")]
     top = set(SETS[order[0]])
-    accounted = accounts_for(SETS[order[0]], estimates.of(region, SETS[order[0]]))
-    if accounted and probabilities.max() >= SURE:
+    found = estimates.of(region, SETS[order[0]])
+    accounted = accounts_for(SETS[order[0]], found)
+    exact = len(top) == 1 and top <= EXACT - set(RANDOM) and found.explained >= MADE_EXACTLY
+    if accounted and probabilities.max() >= (SURE_OF_EXACT if exact else SURE):
         return []
     codes = [code for code in order[:MOST_SETS] if probabilities[code] >= LIKELY]
-    if not accounted:
+    if not accounted and thorough:
         near = [code for code in order if len(top ^ set(SETS[code])) <= 2 and top & set(SETS[code])]
         others = [code for code in near if code not in codes and probabilities[code] >= HARDLY_LIKELY]
         # What a coder almost wipes out can only be seen by making the part again.
         hidden = _HIDDEN_BY_JPEG if top == {"jpeg"} else []
         codes += list(dict.fromkeys([*others[:MOST_OTHERS], *(code for code in hidden if code not in codes)]))
-    elif len(top) > 1:
+    elif accounted and len(top) > 1:
         codes += [code for code in map(code_of, sorted(top)) if code not in codes]
     return codes if len(codes) > 1 else []
 
