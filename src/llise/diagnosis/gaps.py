@@ -12,6 +12,9 @@ from llise.diagnosis.faults import Part
 MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
 """Shares of changed blocks that make a gap of one part, beside others that are none."""
 
+SURE_OF_CONTENT = 0.5
+"""Confidence from which content between two faults is not their border."""
+
 BORDER = 2
 """Half of the width in blocks of a band between two faults."""
 
@@ -71,7 +74,7 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
 
 def _is_border(part: Part, mask: np.ndarray, beside: list[Part]) -> bool:
     """Whether the changed blocks of a part are a narrow band between two kinds: each block has some of both."""
-    if part.is_content:
+    if part.is_content and part.confidence >= SURE_OF_CONTENT:
         return False
     inner = scipy.ndimage.distance_transform_cdt(np.pad(mask, 1), "chessboard").max(initial=0)
     around = scipy.ndimage.binary_dilation(mask, np.ones((3, 3), bool))

@@ -1,7 +1,7 @@
 """Contrast, luminance or both: told by where a straight line of grey levels leaves them as they are.
 
-A change of contrast alone leaves the mean of the picture or mid-grey as it is; with a shift of luminance besides, it
-moves both.  The line is measured to a fraction of a grey level, so that it tells where the judge is of two minds.
+A change of contrast alone leaves the mean of the picture or of the region, or mid-grey, as it is; with a shift of
+luminance besides, it moves all of them.  The line is measured to a fraction of a grey level, so that it tells where the judge is of two minds.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ NOT_MOVED, MOVED = 1.8, 2.2
 are moved. Of 57 changes of contrast on photographs all but S-shaped curves were below 1.2, of 16 with luminance all
 above 2.6."""
 
-MAY_BE_BOTH = 0.15
-"""Probability of contrast with luminance, against that of contrast alone, from which a moved line says both."""
+MAY_BE_BOTH, FAR = 0.15, 5.0
+"""Probability of contrast with luminance, against that of contrast alone, from which a moved line says both, and the
+distance in grey levels from which it does so in any case."""
 
 STRAIGHT = 0.7
 """Grey levels that a straight line may leave in the mean; rounding leaves 0.3, rounding down 0.6."""
@@ -66,7 +67,8 @@ def with_measured_line(
         return probabilities
     moved = _moved(region, mean, estimates)
     wrong = moved is not None and (moved <= NOT_MOVED if top == both else moved >= MOVED)
-    if not wrong or (top == alone and probabilities[both] < MAY_BE_BOTH * probabilities[alone]):
+    doubtful = moved is not None and moved < FAR and probabilities[both] < MAY_BE_BOTH * probabilities[alone]
+    if not wrong or (top == alone and doubtful):
         return probabilities
     exchanged = probabilities.copy()
     exchanged[[alone, both]] = probabilities[[both, alone]]
@@ -74,10 +76,11 @@ def with_measured_line(
 
 
 def _moved(region: np.ndarray, mean: float, estimates: CopyEstimates) -> float | None:
-    """How far the grey that a line moves least, of the mean and mid-grey, is moved; None if it is no straight line."""
+    """How far the grey that a line moves least, of both means and mid-grey, is moved; None if it is no straight line."""
     reference, copy, mask = whole_pixels(estimates.reference, estimates.copy, region)
     gain, offset = fit_line(reference, copy, mask, slope=True)
     rest = (copy - np.clip(np.float32(gain) * reference + np.float32(offset), 0, 255))[mask]
     if float(rest @ rest) > STRAIGHT**2 * rest.size:
         return None
-    return min(abs(gain * grey + offset - grey) for grey in (mean, 127.5, 128.0))
+    own_mean = float(reference[mask].mean())
+    return min(abs(gain * grey + offset - grey) for grey in (mean, own_mean, 127.5, 128.0))

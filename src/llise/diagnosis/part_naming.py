@@ -28,7 +28,7 @@ UNUSUAL, LEAST_USUAL = 0.2, 0.4
 """p-value below which named kinds are said with less confidence, and the factor on it where the p-value vanishes. Two
 thirds (p below .05) to nine tenths of such faults were right on photographs, but most confident mistakes were there."""
 
-MADE_EXACTLY, LEAST_EXACT = 0.99, 0.9
+MADE_EXACTLY, LEAST_EXACT = 0.99, 0.83
 """Share of the error from which kinds without noise leave so little that it counts less how usual a part looks, and the
 least factor on their confidence then."""
 
@@ -38,7 +38,7 @@ LIKELY = 0.5
 NOT_ACCOUNTED = 0.65
 """Factor on the confidence in kinds that leave much of a part unexplained, though they are usually found exactly."""
 
-SMALL_CONTENT, LARGEST_CONTENT = 0.08, 0.3
+SMALL_CONTENT, LARGEST_CONTENT = 0.05, 0.3
 """Share of the picture below which strange content is still content: in any case, and where it stands out from an area
 or is more probable than a fault without a name."""
 
