@@ -1,7 +1,8 @@
 """Contrast, luminance or both: told by where a straight line of grey levels leaves them as they are.
 
 A change of contrast alone leaves the mean of the picture or of the region, or mid-grey, as it is; with a shift of
-luminance besides, it moves all of them.  The line is measured to a fraction of a grey level, so that it tells where the judge is of two minds.
+luminance besides, it moves all of them.  The line is measured to a fraction of a grey level, so that it tells where the
+judge is of two minds.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def with_measured_line(
 
 
 def _moved(region: np.ndarray, mean: float, estimates: CopyEstimates) -> float | None:
-    """How far the grey that a line moves least, of both means and mid-grey, is moved; None if it is no straight line."""
+    """How far the grey that a line moves least, of both means and mid-grey, is moved; None if the line is bent."""
     reference, copy, mask = whole_pixels(estimates.reference, estimates.copy, region)
     gain, offset = fit_line(reference, copy, mask, slope=True)
     rest = (copy - np.clip(np.float32(gain) * reference + np.float32(offset), 0, 255))[mask]
