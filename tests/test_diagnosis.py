@@ -13,7 +13,7 @@ from scipy import ndimage
 from threadpoolctl import threadpool_limits
 
 import llise
-from llise import datasets
+from llise import datasets, distortions
 from llise.diagnosis import Diagnoser, Diagnosis, diagnose, pictures
 from llise.labels import KINDS
 
@@ -279,3 +279,15 @@ def test_a_flat_or_tiny_reference_is_refused():
 
 def test_the_public_names_lead_here():
     assert llise.diagnose is diagnose and llise.Diagnoser is Diagnoser
+
+
+@pytest.mark.parametrize("kind", ["gaussian_noise", "impulse_noise", "blur", "jpeg"])
+def test_turned_and_strided_views_are_judged_like_their_copies(kind):
+    reference = datasets.reference()[100:228, 100:260]
+    copy = distortions.apply(reference, kind, 120, random_state=0)
+    views = reference.T, copy.T
+    strided = np.repeat(copy, 2, axis=1)[:, ::2]
+    (plain,) = diagnose(*(np.ascontiguousarray(reference.T), [np.ascontiguousarray(copy.T)]))
+    (turned,) = diagnose(views[0], [views[1]])
+    assert turned.verdict == plain.verdict and (turned.block_labels == plain.block_labels).all()
+    assert diagnose(reference, [strided])[0].verdict == diagnose(reference, [copy])[0].verdict

@@ -208,7 +208,7 @@ def count_true(masks: list[np.ndarray]) -> np.ndarray:
     rows, cols = (side // BLOCK for side in masks[0].shape)
     counts = np.empty((rows * cols, len(masks)), np.float32)
     for number, mask in enumerate(masks):
-        along = np.bitwise_count(mask.view(np.uint64))  # eight pixels of a row at once
+        along = np.bitwise_count(np.ascontiguousarray(mask).view(np.uint64))  # eight pixels of a row at once
         counts[:, number] = along.reshape(rows, BLOCK, cols).sum(axis=1, dtype=np.uint8).ravel()
     return counts
 

@@ -95,7 +95,7 @@ class Diagnoser(ColourReference):
         n_jobs: int | None = None,
     ) -> None:
         self.pixels = without_colour(as_pixels(reference, "reference"))
-        self.reference = as_uint8(self.pixels)
+        self.reference = np.ascontiguousarray(as_uint8(self.pixels))
         check_reference(self.reference, BLOCK)
         keep_freed_memory()
         self.judge = judge or shipped_judge()
@@ -191,6 +191,7 @@ class Diagnoser(ColourReference):
 
     def _diagnose_grey(self, image: np.ndarray) -> Diagnosis:
         check_same_size(self.reference, image)
+        image = np.ascontiguousarray(image)
         measures = measure_copy(self.reference, image)
         as_it_lies = cache(lambda: self._faults(image, measures) if measures.changed.any() else [])
         # A kind of one's own may look like a small shift; so it is looked for before a copy is aligned.
