@@ -151,7 +151,10 @@ def accounts_for(kinds: tuple[str, ...], estimate: FaultEstimate) -> bool:
         return True
     if set(kinds) <= set(GREY) and estimate.unlike > UNLIKE_A_TABLE:
         return False
-    return estimate.explained >= WELL_EXPLAINED and (estimate.unlike <= ALIKE or not set(RANDOM) & set(kinds))
+    # Impulses that can be told one by one leave next to nothing, which is neither like noise nor unlike it.
+    counted = "impulse_noise" in kinds and estimate.explained >= MADE_EXACTLY
+    spread = counted or estimate.unlike <= ALIKE or not set(RANDOM) & set(kinds)
+    return estimate.explained >= WELL_EXPLAINED and spread
 
 
 def evidence(
