@@ -110,5 +110,7 @@ def column(driver, number):
 def assert_no_request_left(driver):
     entries = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     asked = [e["params"]["request"]["url"] for e in entries if e["method"] == "Network.requestWillBeSent"]
-    assert driver.current_url.split("#")[0] in asked  # the log does record
-    assert {address.split(":")[0] for address in asked} <= {"file", "data", "about"}
+    page = driver.current_url.split("#")[0]
+    assert page in asked  # the log does record
+    # Before the page is opened, newer browsers load the pictures of their own first page.
+    assert {address.split(":")[0] for address in asked[asked.index(page) :]} <= {"file", "data", "about"}

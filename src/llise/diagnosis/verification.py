@@ -99,7 +99,7 @@ def likely_sets(
     >>> from llise.diagnosis.estimates import CopyEstimates
     >>> from llise.diagnosis.verification import likely_sets
     >>> estimates, region = CopyEstimates(*np.zeros((2, 64, 64), np.uint8)), np.ones((8, 8), bool)
-    >>> likely_sets(np.array([0.3, 0.0, 0.7]), region, estimates)
+    >>> likely_sets(np.array([0.35, 0.0, 0.45]), region, estimates)
     [2, 0]
     >>> likely_sets(np.array([0.0, 0.0, 1.0]), region, estimates)
     []
