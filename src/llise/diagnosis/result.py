@@ -45,7 +45,7 @@ class Fault:
     kinds : tuple of str
         One kind, the two kinds of a mixture in the same place, or ``("unknown",)``.
     confidence : float
-        Calibrated probability that `kinds` are right: of the faults with .9, nine in ten are.
+        How sure it is that `kinds` are right, with caution: of the faults with .9 or more, more than nine in ten are.
     region : ndarray of bool, shape (rows, cols)
         Blocks over which the fault extends.
     box : tuple of int
