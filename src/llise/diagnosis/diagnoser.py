@@ -15,7 +15,7 @@ from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.colour_reference import ColourReference
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
-from llise.diagnosis.faults import Finding, assemble, extend, in_place
+from llise.diagnosis.faults import Finding, assemble, extend, in_place, with_caution
 from llise.diagnosis.gaps import without_gaps
 from llise.diagnosis.impulse_places import impulses_in_place
 from llise.diagnosis.judge import Judge, shipped_judge
@@ -29,7 +29,7 @@ from llise.diagnosis.simpler_kinds import told_apart
 from llise.diagnosis.taught import taught_kinds
 from llise.images import as_pixels, as_uint8, check_reference, check_same_size
 from llise.kinds.sources import sources
-from llise.labels import NAMED_KINDS, UNKNOWN
+from llise.labels import UNKNOWN
 from llise.memory import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class Diagnoser(ColourReference):
             estimate = estimates.of(mask, kinds)
         return Fault(
             kinds=finding.kinds,
-            confidence=finding.confidence ** (CAUTION if set(finding.kinds) <= set(NAMED_KINDS) else 1.0),
+            confidence=with_caution(finding),
             region=finding.mask,
             box=(top, left, min(bottom, height), min(right, width)),
             area=float(finding.mask.mean()),
@@ -318,11 +318,6 @@ def _threadpools() -> ThreadpoolController:
     """The libraries with threads of their own; to look for them takes milliseconds."""
     return ThreadpoolController()
 
-
-CAUTION = 2.0
-"""Power to which the probability of named kinds is raised to give the confidence.  A wrong answer that is said with
-confidence does more harm than a right one that is said with little: it was chosen on photographs such that about one
-fault in a hundred is said wrongly with a confidence of .7 or more. Of those with .9 or more, 99 % are right there."""
 
 STATE = 2
 """Version of a saved diagnoser; 0.1.0 had none."""
