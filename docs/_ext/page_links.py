@@ -23,7 +23,7 @@ NAMED_BY_FILE = re.compile(r"\[(docs/)?[\w-]+\.md\]\(")
 
 ADDRESSES = (
     (r"numpy\.random\.Generator", "https://numpy.org/doc/stable/reference/random/generator.html"),
-    (r"numpy\.\w+", "https://numpy.org/doc/stable/reference/generated/{}.html"),
+    (r"numpy\.(\w+\.)?\w+", "https://numpy.org/doc/stable/reference/generated/{}.html"),
     (r"scipy\.\w+\.\w+", "https://docs.scipy.org/doc/scipy/reference/generated/{}.html"),
     (r"sklearn\.\w+\.\w+", "https://scikit-learn.org/stable/modules/generated/{}.html"),
     (r"matplotlib\.figure\.Figure", "https://matplotlib.org/stable/api/figure_api.html"),
