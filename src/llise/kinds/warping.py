@@ -143,21 +143,19 @@ METHODS: dict[str, Weights] = {
 class Interpolator:
     """Grey levels of a picture, or of several of the same size, between their pixels.
 
-        Parameters
-        ----------
-        picture : ndarray, shape (h, w) or (n, h, w)
-            The pictures; beyond their border they go on as their last pixels.
-        method : str
-            One of :data:`METHODS`.
+    Parameters
+    ----------
+    picture : ndarray, shape (h, w) or (n, h, w)
+        The pictures; beyond their border they go on as their last pixels.
+    method : str
+        One of :data:`METHODS`.
 
-        Examples
-        --------
-        >>> import numpy as np
-
-    from llise.filters import spline_coefficients
-        >>> from llise.kinds.warping import Interpolator
-        >>> float(Interpolator(np.array([[0.0, 10.0]]), "bilinear")(np.array(0.0), np.array(0.3)))
-        3.0
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.warping import Interpolator
+    >>> float(Interpolator(np.array([[0.0, 10.0]]), "bilinear")(np.array(0.0), np.array(0.3)))
+    3.0
     """
 
     def __init__(self, picture: np.ndarray, method: str) -> None:
@@ -215,28 +213,26 @@ def _split(at: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
 def warp(image: np.ndarray, transform: Transform, method: str = "bicubic") -> np.ndarray:
     """Move, turn and scale a picture.
 
-        Parameters
-        ----------
-        image : ndarray, shape (h, w)
-            The picture.
-        transform : Transform
-            What is done to it.
-        method : str
-            One of :data:`METHODS`.
+    Parameters
+    ----------
+    image : ndarray, shape (h, w)
+        The picture.
+    transform : Transform
+        What is done to it.
+    method : str
+        One of :data:`METHODS`.
 
-        Returns
-        -------
-        ndarray of float32, shape (h, w)
-            The result; where it comes from beyond the border, the last pixels are repeated.
+    Returns
+    -------
+    ndarray of float32, shape (h, w)
+        The result; where it comes from beyond the border, the last pixels are repeated.
 
-        Examples
-        --------
-        >>> import numpy as np
-
-    from llise.filters import spline_coefficients
-        >>> from llise.kinds.warping import Transform, warp
-        >>> warp(np.array([[0.0, 10.0, 20.0]]), Transform(shift_x=0.5), "bilinear")
-        array([[ 0.,  5., 15.]], dtype=float32)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.warping import Transform, warp
+    >>> warp(np.array([[0.0, 10.0, 20.0]]), Transform(shift_x=0.5), "bilinear")
+    array([[ 0.,  5., 15.]], dtype=float32)
     """
     levels = Interpolator(image, method)
     cols = np.arange(image.shape[1], dtype=np.float64)
