@@ -12,7 +12,7 @@ import numpy as np
 from llise.diagnosis.chains import GREY
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.region_pixels import whole_pixels
-from llise.diagnosis.sets import code_of
+from llise.diagnosis.sets import code_of, exchanged
 from llise.kinds.fitting import fit_line
 
 NOT_MOVED, MOVED = 1.8, 2.2
@@ -71,9 +71,7 @@ def with_measured_line(
     doubtful = moved is not None and moved < FAR and probabilities[both] < MAY_BE_BOTH * probabilities[alone]
     if not wrong or (top == alone and doubtful):
         return probabilities
-    exchanged = probabilities.copy()
-    exchanged[[alone, both]] = probabilities[[both, alone]]
-    return exchanged
+    return exchanged(probabilities, alone, both)
 
 
 def _moved(region: np.ndarray, mean: float, estimates: CopyEstimates) -> float | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of, is_set
+from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of, exchanged, is_set
 
 EVEN, GROWING = "gaussian_noise", "speckle_noise"
 
@@ -63,9 +63,7 @@ def with_measured_noise(probabilities: np.ndarray, region: np.ndarray, estimates
     code = code_of(*other)
     if not _contradicted(SETS[top], SETS[code], region, estimates):
         return probabilities
-    exchanged = probabilities.copy()
-    exchanged[[top, code]] = probabilities[[code, top]]
-    return exchanged
+    return exchanged(probabilities, top, code)
 
 
 def with_hidden_noise(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
@@ -106,10 +104,7 @@ def with_hidden_noise(probabilities: np.ndarray, region: np.ndarray, estimates: 
     likest = min(found, key=lambda kind: found[kind].unlike + (found[kind].explained < ALL_NOISE))
     if found[likest].explained < ALL_NOISE or found[likest].unlike > LIKE_NOISE:
         return probabilities
-    exchanged = probabilities.copy()
-    code = code_of(likest, "jpeg")
-    exchanged[[top, code]] = probabilities[[code, top]]
-    return exchanged
+    return exchanged(probabilities, top, code_of(likest, "jpeg"))
 
 
 def _contradicted(kinds: tuple[str, ...], other: tuple[str, ...], region: np.ndarray, estimates: CopyEstimates) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
+
 from llise.labels import FURTHER_KINDS, KINDS, NAMED_KINDS, UNKNOWN
 
 CONTENT = "content"
@@ -70,3 +72,30 @@ def is_set(*kinds: str) -> bool:
     (True, False)
     """
     return frozenset(kinds) in _CODES
+
+
+def exchanged(probabilities: np.ndarray, one: int, other: int) -> np.ndarray:
+    """Return probabilities with those of two sets exchanged.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,) or more
+        Probabilities of a part; not changed.
+    one, other : int
+        Indices into :data:`SETS`.
+
+    Returns
+    -------
+    ndarray
+        A copy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.sets import exchanged
+    >>> exchanged(np.array([0.1, 0.2, 0.7]), 0, 2)
+    array([0.7, 0.2, 0.1])
+    """
+    result = probabilities.copy()
+    result[[one, other]] = probabilities[[other, one]]
+    return result

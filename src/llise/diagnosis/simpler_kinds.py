@@ -9,7 +9,7 @@ import numpy as np
 from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import MAY_BE_TAUGHT, Part
-from llise.diagnosis.sets import SETS, UNKNOWN
+from llise.diagnosis.sets import SETS, UNKNOWN, exchanged
 from llise.diagnosis.verification import LEAST_BLOCKS, LIKELY
 
 NEARLY_ALL, AS_MUCH = 0.95, 0.02
@@ -192,7 +192,5 @@ def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstim
             continue
         alone = estimates.of(region, (kind,)).explained
         if alone >= NEARLY_ALL and alone >= explained - AS_MUCH:
-            probabilities = probabilities.copy()
-            probabilities[[pair, one]] = probabilities[[one, pair]]
-            break
+            return exchanged(probabilities, pair, one)
     return probabilities
