@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 
 from llise import datasets
 from llise.diagnosis import Diagnoser, block_sums, parts, pictures
-from llise.diagnosis.faults import Finding, Part, assemble, extend
+from llise.diagnosis.faults import assemble, extend
+from llise.diagnosis.findings import Finding, Part
 from llise.diagnosis.gaps import without_gaps
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.sets import SETS

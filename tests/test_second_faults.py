@@ -11,7 +11,7 @@ from llise import datasets, distortions
 from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import diagnose
 from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.faults import Part
+from llise.diagnosis.findings import Part
 from llise.diagnosis.gaps import without_gaps
 from llise.diagnosis.grey_law import with_measured_line
 from llise.diagnosis.left_over import left_over

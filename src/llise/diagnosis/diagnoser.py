@@ -15,7 +15,8 @@ from llise.diagnosis.block_sums import BLOCK, box_of
 from llise.diagnosis.colour_reference import ColourReference
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
-from llise.diagnosis.faults import Finding, assemble, extend, in_place, with_caution
+from llise.diagnosis.faults import assemble, extend, in_place, with_caution
+from llise.diagnosis.findings import Finding
 from llise.diagnosis.gaps import without_gaps
 from llise.diagnosis.impulse_places import impulses_in_place
 from llise.diagnosis.judge import Judge, shipped_judge

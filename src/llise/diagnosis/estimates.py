@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
+from llise.diagnosis.accounts import Account, account_for
 from llise.diagnosis.block_sums import BLOCK
-from llise.diagnosis.chains import BY_GREY, HIDING, Chain, fit_chain
+from llise.diagnosis.chains import HIDING, Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.region_pixels import MARGIN, TILE, RegionPixels, region_pixels, whole_pixels
 from llise.diagnosis.result import Interval
-from llise.diagnosis.simulated import follows_detail, likeness, unlikeness, variance_by_grey
 from llise.differences import by_block, measure_differences
 from llise.kinds import registry
 from llise.kinds.fitting import ROUNDING, robust_scale
 from llise.kinds.impulse_noise import count_impulses
 from llise.kinds.own import OwnKind
-from llise.kinds.speckle_noise import noise_growth
 
 TILES = (20, 4, 1)
 """Most tiles to measure on if none, one or both of the kinds take applying a filter or a coder many times."""
@@ -141,7 +139,7 @@ class CopyEstimates:
         self._errors = errors or EstimateErrors()
         self._made: dict[tuple[bytes, tuple[str, ...]], FaultEstimate] = {}
         self._pixels: dict[tuple[bytes, tuple[int, int] | None], RegionPixels] = {}
-        self._fitted: dict[tuple[int, tuple[str, ...]], _Fitted | None] = {}
+        self._fitted: dict[tuple[int, tuple[str, ...]], Account | None] = {}
         self._wholes: dict[int, np.ndarray] = {}
         self._measured: dict[bytes, float] = {}
         self._mean = float(reference.mean())
@@ -207,7 +205,7 @@ class CopyEstimates:
         if fitted is None or fitted.chain.hit is not None:  # impulses are somewhere else in another region
             return FaultEstimate()
         if any(fit.draw for _, fit in fitted.chain.steps):
-            account = _account(fitted.chain, self._pixels_of(region, kinds))
+            account = account_for(fitted.chain, self._pixels_of(region, kinds))
             severity = {kind: self.error(region) * share for kind, share in account.shares.items()}
             return FaultEstimate({}, severity, *account[2:])
         left = region_error(self._whole(fitted.chain), self.copy, region)
@@ -280,13 +278,13 @@ class CopyEstimates:
         settings = {kind: parameters[kind] for kind in kinds}
         return FaultEstimate(settings, severity, *fitted[2:])
 
-    def _fit(self, region: np.ndarray, kinds: tuple[str, ...]) -> _Fitted | None:
+    def _fit(self, region: np.ndarray, kinds: tuple[str, ...]) -> Account | None:
         """Settings of the kinds on the pixels of a region; other regions may have led to the same pixels."""
         pixels = self._pixels_of(region, kinds)
         key = id(pixels), kinds
         if key not in self._fitted:
             chain = fit_chain(pixels, kinds, self._mean)
-            self._fitted[key] = _account(chain, pixels) if chain else None
+            self._fitted[key] = account_for(chain, pixels) if chain else None
         return self._fitted[key]
 
     def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...]) -> RegionPixels:
@@ -301,17 +299,6 @@ class CopyEstimates:
             )
             self._pixels[key] = next((known for known in self._pixels.values() if known.equal(pixels)), pixels)
         return self._pixels[key]
-
-
-class _Fitted(NamedTuple):
-    """Settings of kinds, the share of each in the error; the rest is as of :class:`FaultEstimate`."""
-
-    chain: Chain
-    shares: dict[str, float]
-    explained: float
-    unlike: float
-    growth: float
-    detailed: float
 
 
 def _key(region: np.ndarray) -> bytes:
@@ -353,42 +340,3 @@ def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) ->
             total += int(errors.block_squared_error[chosen].sum())
             count += int(errors.block_pixels[chosen].sum())
     return total / max(count, 1)
-
-
-def _account(chain: Chain, pixels: RegionPixels) -> _Fitted:
-    """What kinds account for on some pixels."""
-    reference, copy, mask = pixels
-    drawn = chain.draw(reference)
-    inside = np.flatnonzero(mask)
-    parts = {kind: _power(drawn[i + 1] - drawn[i], inside) for i, (kind, _) in enumerate(chain.steps)}
-    whole = sum(parts.values())
-    shares = {kind: part / whole if whole > 0 else 1 / len(parts) for kind, part in parts.items()}
-    total = _power(copy - reference, inside)
-    if total <= 0:
-        return _Fitted(chain, shares, 1.0, 0.0, 0.0, 0.0)
-    is_random = any(fit.draw for _, fit in chain.steps)
-    remade = chain.images(reference)[-1] if is_random else drawn[-1]
-    left = mask if chain.hit is None else mask & ~chain.hit
-    rest, expected = copy - remade, drawn[-1] - remade
-    if chain.hit is not None:
-        expected = np.where(np.abs(expected) > 5 * np.std(rest[left]) + 0.5, 0, expected) if left.any() else expected
-    pixels_left = np.flatnonzero(left)
-    unexplained = _power(rest, pixels_left)
-    unlike = 0.0
-    if is_random:
-        unlike = unlikeness(np.where(left, rest, 0), np.where(left, expected, 0), mask)
-    elif set(parts) <= set(BY_GREY):
-        unlike = float(np.log1p(variance_by_grey(reference[mask], copy[mask]) / ROUNDING))
-    if is_random:
-        match = float(np.clip(1 - 2 * max(abs(likeness(rest, left) - likeness(expected, left)) - 0.05, 0), 0, 1))
-        unexplained -= match * min(_power(expected, pixels_left) * 1.05, unexplained)
-    share = pixels_left.size / max(inside.size, 1)
-    explained = float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
-    growth = noise_growth(rest, remade, left) if {"gaussian_noise", "speckle_noise"} & set(parts) else 0.0
-    detailed = follows_detail(np.where(left, rest, 0), reference, mask)
-    return _Fitted(chain, shares, explained, unlike, growth, detailed)
-
-
-def _power(values: np.ndarray, places: np.ndarray) -> float:
-    chosen = values.ravel().take(places)
-    return float(np.mean(chosen * chosen)) if chosen.size else 0.0

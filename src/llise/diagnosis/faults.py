@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from llise.diagnosis.findings import Finding, Part
 from llise.diagnosis.regions import SMALL_ISLAND
-from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, code_of, is_set
+from llise.diagnosis.sets import SETS, code_of, is_set
+from llise.diagnosis.strays import with_the_unknown, without_strays
 from llise.labels import NAMED_KINDS
 
 LITTLE_CAUTION = 0.7
@@ -23,133 +25,14 @@ MAY_LIE_BELOW = 0.08
 IMPULSES_BELOW = 0.3
 """The same where that kind is impulses, which other kinds do not hide."""
 
-MOSTLY_UNKNOWN = 0.5
-"""Share of an area from which all of it is unknown."""
-
 MAY_BE_TAUGHT = 0.05
 """Probability of the taught kind of an area's largest part from which another part of the area is taken to have it."""
-
-TINY, DOUBTFUL = 0.01, 0.9
-"""Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
-
-LEAST_PART = 6
-"""Size in blocks below which a part beside larger ones is tiny in any case."""
-
-LEAST_CONTENT = 8
-"""Fewest blocks of doubtful content that is a fault of its own."""
-
-LEAST_CONFIDENCE, SMALL = 0.1, 0.02
-"""Confidence below which also parts of up to this share of all damaged blocks are strays."""
 
 WHOLE = 0.98
 """Share of the blocks with texture that a fault must cover to extend over the whole picture."""
 
 TEXTURE = 2.0
 """Deviation of a block of the reference that most kinds would change."""
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A part of an area with one set of kinds.
-
-    Attributes
-    ----------
-    area : int
-        Number of the area in which it lies.
-    mask : ndarray of bool, shape (rows, cols)
-        Its blocks.
-    probabilities : ndarray, shape (n_sets,)
-        What the judge says of it.
-    p_value : float
-        Share of parts with named kinds that are at least as strange.
-    nearest_kinds : tuple of str
-        The named kinds that an unknown part is most like.
-    sets : tuple of tuple of str
-        The sets of kinds to which the probabilities belong.
-    stands_out : bool
-        Whether it is a place that differs from the area around it far more than is typical there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.faults import Part
-    >>> Part(0, np.ones((2, 2), bool), np.eye(64)[3]).kinds
-    ('blur',)
-    """
-
-    area: int
-    mask: np.ndarray
-    probabilities: np.ndarray
-    p_value: float = 1.0
-    nearest_kinds: tuple[str, ...] = ()
-    sets: tuple[tuple[str, ...], ...] = SETS
-    stands_out: bool = False
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The most probable set of kinds."""
-        return self.sets[int(self.probabilities.argmax())]
-
-    @property
-    def confidence(self) -> float:
-        """Its probability."""
-        return float(self.probabilities.max())
-
-    @property
-    def is_taught(self) -> bool:
-        """Whether the most probable kind is one of one's own."""
-        return int(self.probabilities.argmax()) >= len(SETS)
-
-    @property
-    def is_content(self) -> bool:
-        """Whether it is probably content, alone or with another kind: content is somewhere by itself, however small."""
-        has = np.array([CONTENT in kinds for kinds in self.sets])
-        return bool(self.probabilities[has].sum() > 0.5 * self.probabilities.sum())
-
-    def probability_of(self, kinds: tuple[str, ...]) -> float:
-        """Return the probability of a set of kinds.
-
-        Parameters
-        ----------
-        kinds : tuple of str
-            One of the sets.
-
-        Returns
-        -------
-        float
-            What the judge says.
-        """
-        return float(self.probabilities[self.sets.index(kinds)])
-
-
-@dataclass(eq=False)
-class Finding:
-    """Kinds and region of a fault before it is estimated.
-
-    Attributes
-    ----------
-    kinds : tuple of str
-        Kinds in this place.
-    mask : ndarray of bool, shape (rows, cols)
-        Blocks over which the fault extends.
-    confidence : float
-        Probability that the kinds are right.
-    p_value, nearest_kinds
-        As of :class:`Part`, of its largest part.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.faults import Finding
-    >>> Finding(("blur",), np.ones((2, 2), bool), 0.9).kinds
-    ('blur',)
-    """
-
-    kinds: tuple[str, ...]
-    mask: np.ndarray
-    confidence: float
-    p_value: float = 1.0
-    nearest_kinds: tuple[str, ...] = ()
 
 
 def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
@@ -172,72 +55,19 @@ def assemble(parts: list[Part], error: np.ndarray) -> list[Finding]:
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.sets import SETS
-    >>> from llise.diagnosis.faults import Part, assemble
+    >>> from llise.diagnosis.faults import assemble
+    >>> from llise.diagnosis.findings import Part
     >>> left = np.arange(12).reshape(2, 6) % 6 < 3
     >>> jpeg, both = (np.eye(64)[SETS.index(kinds)] for kinds in (("jpeg",), ("blur", "jpeg")))
     >>> findings = assemble([Part(0, left, jpeg), Part(0, ~left, both)], np.ones((2, 6)))
     >>> [(finding.kinds, int(finding.mask.sum())) for finding in findings]
     [(('jpeg',), 12), (('blur',), 6)]
     """
-    parts = _without_strays(_with_the_unknown(parts))
+    parts = without_strays(with_the_unknown(parts))
     found: list[Finding] = []
     for area in sorted({part.area for part in parts}):
         found += _of_area([part for part in parts if part.area == area])
     return _united(found, error)
-
-
-def _with_the_unknown(parts: list[Part]) -> list[Part]:
-    """Parts of an area that is mostly unknown become unknown too: named kinds there are only what it looks like."""
-    kept = []
-    for part in parts:
-        beside = [other for other in parts if other.area == part.area]
-        largest = max(beside, key=lambda other: other.mask.sum())
-        whole = sum(int(other.mask.sum()) for other in beside)
-        mostly = largest.kinds == (UNKNOWN,) and largest.mask.sum() >= MOSTLY_UNKNOWN * whole
-        kept.append(replace(largest, mask=part.mask) if mostly else part)
-    return kept
-
-
-def _without_strays(parts: list[Part]) -> list[Part]:
-    """Islands of few blocks take the kinds of a larger part where the judge does not exclude them.
-
-    So do parts that are tiny against all of the damage, where they are doubtful, not known while a larger part of their
-    area is, or have only some of the larger part's kinds: in a flat spot of a blurred picture with impulses, the
-    impulses are all that can be seen.
-    """
-    damaged = sum(float(part.mask.sum()) for part in parts)
-    tiny, small = max(TINY * damaged, LEAST_PART), SMALL * damaged
-
-    def is_stray(part: Part) -> bool:
-        size = part.mask.sum()
-        content = part.is_content and size >= LEAST_CONTENT
-        if part.confidence < LEAST_CONFIDENCE and size < small and not content:
-            return True
-        if size >= tiny:
-            return bool(size < SMALL_ISLAND)
-        less = any(set(part.kinds) < set(other.kinds) for other in parts if other.mask.sum() >= tiny)
-        if part.kinds == (UNKNOWN,) and any(other.area == part.area for other in parts if other.mask.sum() >= tiny):
-            return True
-        return bool(size < SMALL_ISLAND or less or (part.confidence < DOUBTFUL and not content))
-
-    large = [part for part in parts if not is_stray(part)]
-    kept = list(large)
-    for part in parts:
-        if not is_stray(part):
-            continue
-        least = 0.02 if part.confidence >= DOUBTFUL and part.kinds != (UNKNOWN,) else 0.0
-        hosts = [host for host in large if part.probability_of(host.kinds) > least or _are_nested(host, part)]
-        if hosts:
-            host = max(hosts, key=lambda host: part.probability_of(host.kinds))
-            kept.append(replace(host, area=part.area, mask=part.mask))
-        else:
-            kept.append(part)
-    return kept
-
-
-def _are_nested(one: Part, other: Part) -> bool:
-    """Whether one of two parts has some of the kinds of the other and no more."""
-    return set(one.kinds) < set(other.kinds) or set(other.kinds) < set(one.kinds)
 
 
 def _under(part: Part, largest: Part) -> Part:
@@ -312,7 +142,8 @@ def in_place(finding: Finding, findings: list[Finding]) -> tuple[tuple[str, ...]
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.faults import Finding, in_place
+    >>> from llise.diagnosis.faults import in_place
+    >>> from llise.diagnosis.findings import Finding
     >>> everywhere = Finding(("jpeg",), np.ones((2, 6), bool), 0.9)
     >>> left = Finding(("blur",), np.arange(12).reshape(2, 6) % 6 < 2, 0.9)
     >>> in_place(left, [everywhere, left])[0], in_place(everywhere, [everywhere, left])[1].sum()
@@ -349,7 +180,8 @@ def extend(finding: Finding, texture: np.ndarray, others: list[Finding]) -> None
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.faults import Finding, extend
+    >>> from llise.diagnosis.faults import extend
+    >>> from llise.diagnosis.findings import Finding
     >>> texture = np.array([[9.0, 9.0, 9.0, 0.0]])
     >>> finding = Finding(("blur",), texture > 1, 0.9)
     >>> extend(finding, texture, [finding])
@@ -382,7 +214,8 @@ def with_caution(finding: Finding) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.faults import Finding, with_caution
+    >>> from llise.diagnosis.faults import with_caution
+    >>> from llise.diagnosis.findings import Finding
     >>> mask = np.ones((2, 2), bool)
     >>> [round(with_caution(Finding(kinds, mask, 0.9)), 2) for kinds in (("blur",), ("unknown",))]
     [0.81, 0.9]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import scipy
 
-from llise.diagnosis.faults import Part
+from llise.diagnosis.findings import Part
 
 MOSTLY_UNCHANGED, MOSTLY_CHANGED = 0.4, 0.75
 """Shares of changed blocks that make a gap of one part, beside others that are none."""
@@ -44,7 +44,7 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.faults import Part
+    >>> from llise.diagnosis.findings import Part
     >>> from llise.diagnosis.gaps import without_gaps
     >>> columns = np.arange(12) // 2 * np.ones((4, 1), int)
     >>> noise, blur, impulses = (np.eye(64)[i] for i in (1, 3, 4))

@@ -12,7 +12,7 @@ import numpy as np
 
 from llise.diagnosis.block_sums import box_of
 from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.faults import Finding
+from llise.diagnosis.findings import Finding
 from llise.diagnosis.left_over import REPEATABLE
 from llise.diagnosis.regions import SMALL_ISLAND, connected_areas
 from llise.diagnosis.sets import SETS, code_of
@@ -46,7 +46,7 @@ def impulses_in_place(findings: list[Finding], estimates: CopyEstimates) -> list
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.estimates import CopyEstimates
-    >>> from llise.diagnosis.faults import Finding
+    >>> from llise.diagnosis.findings import Finding
     >>> from llise.diagnosis.impulse_places import impulses_in_place
     >>> rng = np.random.default_rng(0)
     >>> image = rng.integers(60, 190, (128, 128)).astype(np.uint8)

@@ -12,7 +12,7 @@ import numpy as np
 from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.faults import Part
+from llise.diagnosis.findings import Part
 from llise.diagnosis.outliers import outliers
 from llise.diagnosis.sets import CONTENT, UNKNOWN
 from llise.differences import by_block
@@ -128,7 +128,7 @@ def has_fault_of_its_own(place: Part, area: np.ndarray, kinds: tuple[str, ...], 
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.estimates import CopyEstimates
-    >>> from llise.diagnosis.faults import Part
+    >>> from llise.diagnosis.findings import Part
     >>> from llise.diagnosis.left_over import has_fault_of_its_own
     >>> from llise.diagnosis.sets import SETS, code_of
     >>> image = np.random.default_rng(0).integers(60, 190, (160, 160)).astype(np.uint8)
@@ -177,7 +177,7 @@ def is_worth_a_look(place: Part, kinds: tuple[str, ...], estimates: CopyEstimate
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.estimates import CopyEstimates
-    >>> from llise.diagnosis.faults import Part
+    >>> from llise.diagnosis.findings import Part
     >>> from llise.diagnosis.left_over import is_worth_a_look
     >>> from llise.diagnosis.sets import SETS, code_of
     >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)

@@ -9,7 +9,7 @@ import numpy as np
 
 from llise.diagnosis.chains import RANDOM
 from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.faults import Part
+from llise.diagnosis.findings import Part
 from llise.diagnosis.grey_law import with_measured_line
 from llise.diagnosis.judge import Judge, greys
 from llise.diagnosis.left_over import has_fault_of_its_own, is_worth_a_look, left_over

@@ -8,7 +8,8 @@ import numpy as np
 
 from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.faults import MAY_BE_TAUGHT, Part
+from llise.diagnosis.faults import MAY_BE_TAUGHT
+from llise.diagnosis.findings import Part
 from llise.diagnosis.sets import SETS, UNKNOWN, exchanged
 from llise.diagnosis.verification import LEAST_BLOCKS, LIKELY
 
@@ -93,7 +94,7 @@ def told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
     --------
     >>> import numpy as np
     >>> from llise.diagnosis.estimates import CopyEstimates
-    >>> from llise.diagnosis.faults import Part
+    >>> from llise.diagnosis.findings import Part
     >>> from llise.diagnosis.sets import SETS
     >>> from llise.diagnosis.simpler_kinds import told_apart
     >>> image, sets = np.zeros((8, 32), np.uint8), (*SETS, ("fog",))

@@ -1,0 +1,122 @@
+"""Parts that are too small, or too doubtful for their size, to be faults of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from llise.diagnosis.findings import Part
+from llise.diagnosis.regions import SMALL_ISLAND
+from llise.diagnosis.sets import UNKNOWN
+
+MOSTLY_UNKNOWN = 0.5
+"""Share of an area from which all of it is unknown."""
+
+TINY, DOUBTFUL = 0.01, 0.9
+"""Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
+
+LEAST_PART = 6
+"""Size in blocks below which a part beside larger ones is tiny in any case."""
+
+LEAST_CONTENT = 8
+"""Fewest blocks of doubtful content that is a fault of its own."""
+
+LEAST_CONFIDENCE, SMALL = 0.1, 0.02
+"""Confidence below which also parts of up to this share of all damaged blocks are strays."""
+
+
+def with_the_unknown(parts: list[Part]) -> list[Part]:
+    """Make all parts of an area that is mostly unknown unknown too: named kinds there are only what it looks like.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Parts of all areas.
+
+    Returns
+    -------
+    list of Part
+        As many, in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.findings import Part
+    >>> from llise.diagnosis.sets import SETS, UNKNOWN_CODE
+    >>> from llise.diagnosis.strays import with_the_unknown
+    >>> left = np.arange(12).reshape(2, 6) % 6 < 2
+    >>> parts = [Part(0, ~left, np.eye(len(SETS))[UNKNOWN_CODE]), Part(0, left, np.eye(len(SETS))[0])]
+    >>> [part.kinds for part in with_the_unknown(parts)]
+    [('unknown',), ('unknown',)]
+    """
+    kept = []
+    for part in parts:
+        beside = [other for other in parts if other.area == part.area]
+        largest = max(beside, key=lambda other: other.mask.sum())
+        whole = sum(int(other.mask.sum()) for other in beside)
+        mostly = largest.kinds == (UNKNOWN,) and largest.mask.sum() >= MOSTLY_UNKNOWN * whole
+        kept.append(replace(largest, mask=part.mask) if mostly else part)
+    return kept
+
+
+def without_strays(parts: list[Part]) -> list[Part]:
+    """Give islands of few blocks the kinds of a larger part where the judge does not exclude them.
+
+    So do parts that are tiny against all of the damage, where they are doubtful, not known while a larger part of their
+    area is, or have only some of the larger part's kinds: in a flat spot of a blurred picture with impulses, the
+    impulses are all that can be seen.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Parts of all areas.
+
+    Returns
+    -------
+    list of Part
+        As many, those that are no strays first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.findings import Part
+    >>> from llise.diagnosis.sets import SETS, code_of
+    >>> from llise.diagnosis.strays import without_strays
+    >>> blur, doubtful = np.eye(len(SETS))[code_of("blur")], np.zeros(len(SETS))
+    >>> doubtful[[code_of("jpeg"), code_of("blur")]] = 0.6, 0.4
+    >>> corner = np.arange(400).reshape(20, 20) == 0
+    >>> [part.kinds for part in without_strays([Part(0, ~corner, blur), Part(0, corner, doubtful)])]
+    [('blur',), ('blur',)]
+    """
+    damaged = sum(float(part.mask.sum()) for part in parts)
+    tiny, small = max(TINY * damaged, LEAST_PART), SMALL * damaged
+
+    def is_stray(part: Part) -> bool:
+        size = part.mask.sum()
+        content = part.is_content and size >= LEAST_CONTENT
+        if part.confidence < LEAST_CONFIDENCE and size < small and not content:
+            return True
+        if size >= tiny:
+            return bool(size < SMALL_ISLAND)
+        less = any(set(part.kinds) < set(other.kinds) for other in parts if other.mask.sum() >= tiny)
+        if part.kinds == (UNKNOWN,) and any(other.area == part.area for other in parts if other.mask.sum() >= tiny):
+            return True
+        return bool(size < SMALL_ISLAND or less or (part.confidence < DOUBTFUL and not content))
+
+    large = [part for part in parts if not is_stray(part)]
+    kept = list(large)
+    for part in parts:
+        if not is_stray(part):
+            continue
+        least = 0.02 if part.confidence >= DOUBTFUL and part.kinds != (UNKNOWN,) else 0.0
+        hosts = [host for host in large if part.probability_of(host.kinds) > least or _are_nested(host, part)]
+        if hosts:
+            host = max(hosts, key=lambda host: part.probability_of(host.kinds))
+            kept.append(replace(host, area=part.area, mask=part.mask))
+        else:
+            kept.append(part)
+    return kept
+
+
+def _are_nested(one: Part, other: Part) -> bool:
+    """Whether one of two parts has some of the kinds of the other and no more."""
+    return set(one.kinds) < set(other.kinds) or set(other.kinds) < set(one.kinds)
