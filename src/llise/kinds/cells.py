@@ -22,6 +22,10 @@ LEAST_SCORE = 0.25
 """Least share of the steps between pixels, beyond chance, that must lie between cells."""
 
 
+CELLS_A_CHOICE = 7
+"""Cells for each row and column of cells from which the row or column that it repeats can be found by comparing."""
+
+
 def cell_of(length: int, side: float, start: float = 0.0) -> np.ndarray:
     """Return the number of the cell to which each pixel along one axis belongs.
 
@@ -195,7 +199,10 @@ def nearest_mosaic(
     choices: list[tuple[float, Callable[[np.ndarray], np.ndarray]]] = [
         (min(errors), partial(best, rows=rows, cols=cols))
     ]
-    for pixels in zip(*map(_sampled, before.shape, grids)):
+    sampled = list(zip(*map(_sampled, before.shape, grids)))
+    if np.count_nonzero(mask) > CELLS_A_CHOICE * (rows[-1] + cols[-1]) * grids[0][0] * grids[1][0]:
+        sampled.append(_found_samples(before, after, mask, rows, cols))
+    for pixels in sampled:
         choices.append((error(before[np.ix_(*pixels)][window]), partial(_taken, pixels=np.ix_(*pixels))))
     for form in ("nearest", "by area", "rounded down"):
         down, across = (_area_means(n, *grid, form) for n, grid in zip(before.shape, grids))
@@ -248,6 +255,27 @@ def _sampled(length: int, grid: tuple[float, float]) -> list[np.ndarray]:
         places = np.floor((cells + share - start) * side + shift + 1e-6)
         found.append(np.clip(places, 0, length - 1).astype(int))
     return found
+
+
+def _found_samples(
+    before: np.ndarray, after: np.ndarray, mask: np.ndarray, rows: np.ndarray, cols: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each row and each column, the one of the reference that its cells repeat, by comparing in turn.
+
+    Programs choose it by many rules, which also depend on where the whole picture begins and how long it is.
+    """
+    centres = [np.searchsorted(cells, np.arange(cells[-1] + 1)) + np.bincount(cells) // 2 for cells in (rows, cols)]
+    wanted, weight = after[np.ix_(*centres)], mask[np.ix_(*centres)].astype(np.float32)
+    chosen = list(centres)
+    for _ in range(2):
+        for axis, cells in enumerate((rows, cols)):
+            picture, target, share = (a if axis == 0 else a.T for a in (before, wanted, weight))
+            reach = int(np.bincount(cells).max()) // 2 + 2
+            trials = np.clip(centres[axis][:, None] + np.arange(-reach, reach + 1), 0, len(cells) - 1)
+            there = picture[:, chosen[1 - axis]]
+            errors = np.stack([(share * (there[trial] - target) ** 2).sum(axis=1) for trial in trials.T], axis=1)
+            chosen[axis] = np.take_along_axis(trials, errors.argmin(axis=1)[:, None], 1)[:, 0]
+    return chosen[0][rows], chosen[1][cols]
 
 
 def _middle(cells: np.ndarray, inside: np.ndarray) -> slice:
