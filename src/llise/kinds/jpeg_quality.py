@@ -31,8 +31,13 @@ UNEVEN, LEAST_UNEVEN = 4.0, 16
 """Range of greys of a block from which it tells steps, and the fewest such blocks without clipped pixels: if there are
 fewer, clipped ones are compared too."""
 
+WIDE, NEAR = 14.4, 2.16
+"""Step from which multiples can be told, 5 in most blocks, and distance from a multiple up to which a coefficient is at
+it, against what rounding moves it by."""
+
 _BLOCK = 8
 _LEVEL = 128.0 * _BLOCK
+_DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
 _STEPS = np.arange(1, 256, dtype=np.float32)[:, None]
 _TABLES = np.stack([quality_table(int(quality)).ravel() for quality in QUALITIES]).astype(np.float32)
 
@@ -51,6 +56,9 @@ class CoefficientPairs:
     ----------
     before, after : ndarray of float32, shape (n, 64)
         Coefficients; those of block means are relative to mid-grey, as the coder has them.
+    deviations : ndarray of float32, shape (n, 64)
+        By how much rounding to whole grey levels moves coefficients of `after`. All pixels of an even block are rounded
+        alike, so that its mean is moved most.
 
     Examples
     --------
@@ -75,6 +83,8 @@ class CoefficientPairs:
         chosen = chosen[np.linspace(0, chosen.size - 1, min(chosen.size, MOST_BLOCKS)).astype(int)]
         self.before = _coefficients(_cut(before)[chosen])
         self.after = _coefficients(after_pixels[chosen])
+        self.deviations = np.full(self.after.shape, _DEVIATION)
+        self.deviations[np.ptp(after_pixels[chosen], axis=1) == 0, 0] *= _BLOCK
 
     def nearest_table(self) -> tuple[float, np.ndarray, float]:
         """Return the quality, table and rounding with which coding `before` comes nearest to `after`.
@@ -192,18 +202,19 @@ class CoefficientPairs:
             return 100.0, quality_table(100), 0.0
         rms = float(np.sqrt(np.mean((self.after - self.before) ** 2))) + 0.3
         every = max(1, len(self.after) // 200)
-        before, after = self.before[::every], self.after[::every]
-        by_step = _comb_scores(after)
+        before, after, deviations = (part[::every] for part in (self.before, self.after, self.deviations))
+        by_step = _comb_scores(after, deviations)
         # Strong coders leave few coefficients that are not zero, so low qualities are always among the candidates.
         best = np.union1d(np.argsort(_by_table(by_step))[-20:], np.arange(8))
-        likely = [_likelihood(_TABLES[i], before, after, rms) for i in best]
+        likely = [_likelihood(_TABLES[i], before, after, deviations, rms) for i in best]
         index = int(best[int(np.argmax(likely))])
-        closeness = _closeness(_TABLES[index], self.after)
+        closeness = _closeness(_TABLES[index], self.after, self.deviations)
         if closeness > 0.9:
             return *_answer(index), closeness
         few = max(1, len(after) // COMB_BLOCKS)
-        other = _comb_table(by_step if few == 1 else _comb_scores(after[::few]), _TABLES[index])
-        other_closeness = _closeness(other, self.after)
+        scores = by_step if few == 1 else _comb_scores(after[::few], deviations[::few])
+        other = _comb_table(scores, _TABLES[index])
+        other_closeness = _closeness(other, self.after, self.deviations)
         if other_closeness > closeness + 0.1:
             return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
         return *_answer(index), closeness
@@ -291,40 +302,39 @@ def _coefficients(pixels: np.ndarray) -> np.ndarray:
     return coefficients.astype(np.float32)
 
 
-_DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
-
-
-def _comb_scores(after: np.ndarray) -> np.ndarray:
+def _comb_scores(after: np.ndarray, deviations: np.ndarray) -> np.ndarray:
     """Log likelihood (255, 64) of multiples of each step against an even distribution, by frequency, zeros left out."""
-    values, frequency = after.ravel(), np.tile(np.arange(after.shape[1]), len(after))
+    values, deviations = after.ravel(), deviations.ravel()
+    frequency = np.tile(np.arange(after.shape[1]), len(after))
     scores = np.empty((len(_STEPS), after.shape[1]))
     for row, step in enumerate(_STEPS[:, 0]):
         seen = np.abs(values) > step / 2  # the others are zero steps, of this and of all larger ones
-        values, frequency = values[seen], frequency[seen]
-        miss = (values - step * np.rint(values / step)) / _DEVIATION
-        density = step / (_DEVIATION * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
+        values, deviations, frequency = values[seen], deviations[seen], frequency[seen]
+        miss = (values - step * np.rint(values / step)) / deviations
+        density = step / (deviations * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
         scores[row] = np.bincount(frequency, np.log(0.05 + 0.95 * density), after.shape[1])
     return scores
 
 
-def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, rms: float) -> float:
+def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, deviations: np.ndarray, rms: float) -> float:
     """Log likelihood of the coefficients if errors of several sizes came between `before` and the coder."""
     multiple = np.rint(after / table)
-    miss = (after - table * multiple) / _DEVIATION
+    miss = (after - table * multiple) / deviations
     low = table * (multiple - 0.5) - before
     mass = np.float32(1e-6)
     for scale, weight in ((0.4, 0.4), (0.5 * rms, 0.3), (1.5 * rms, 0.3)):
         half = np.float32(0.851 / scale)  # a logistic distribution, which is near a normal one
         mass = mass + np.float32(0.5 * weight) * (np.tanh(half * (low + table)) - np.tanh(half * low))
-    density = np.exp(-0.5 * miss * miss) / _DEVIATION
+    density = np.exp(-0.5 * miss * miss) / deviations
     return float(np.log(mass * (0.95 * density + 0.05 / table)).sum())
 
 
-def _closeness(table: np.ndarray, after: np.ndarray) -> float:
+def _closeness(table: np.ndarray, after: np.ndarray, deviations: np.ndarray) -> float:
     multiple = np.rint(after / table)
-    wide = (table >= 5) & (multiple != 0)
+    wide = (table >= WIDE * deviations) & (multiple != 0)
     if np.count_nonzero(wide) < 6:
         return 0.0
-    near = np.abs(after - table * multiple) < 0.75
-    by_chance = float((1.5 / np.broadcast_to(table, after.shape)[wide]).mean())
+    reach = NEAR * deviations
+    near = np.abs(after - table * multiple) < reach
+    by_chance = float((2 * reach / table)[wide].mean())
     return max((float(near[wide].mean()) - by_chance) / (1 - by_chance), 0.0)
