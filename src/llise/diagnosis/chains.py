@@ -14,7 +14,9 @@ from llise.kinds.fitting import Fit, fit_line, line_fit, residual_power, robust_
 from llise.kinds.gaussian_noise import noise_fit
 from llise.kinds.impulse_noise import EXTREMES, count_impulses, find_impulses, impulse_fit
 from llise.kinds.jpeg import jpeg_fit
+from llise.kinds.jpeg2000 import fit_jpeg2000
 from llise.kinds.jpeg_quality import CoefficientPairs
+from llise.kinds.jpeg_tables import STANDARD_TABLE, scale_of
 from llise.kinds.registry import get
 from llise.labels import KINDS
 
@@ -59,7 +61,7 @@ def fit_chain(pixels: RegionPixels, kinds: tuple[str, ...], mean: float) -> Chai
     {'offset': 5.0}
     """
     if len(kinds) == 1:
-        fit = get(kinds[0]).estimate(*pixels)
+        fit = fit_jpeg2000(*pixels) if kinds == ("jpeg2000",) and pixels.is_whole else get(kinds[0]).estimate(*pixels)
         hit = count_impulses(*pixels)[0] if kinds == ("impulse_noise",) else None
         return None if fit is None else Chain(((kinds[0], fit),), hit)
     pair = set(kinds)
@@ -231,14 +233,21 @@ def _jpeg_first(blur: BlurFit, pixels: RegionPixels) -> Fit:
     """Coder before a blur, which hides its steps: most qualities are tried, since only the right one fits well."""
     narrower = blur.scaled(0.97)
 
-    def error(quality: int) -> float:
-        rest = (pixels.copy - narrower.apply(jpeg_fit(quality).apply(pixels.reference)))[pixels.mask]
+    def coder(quality: float) -> Fit:
+        whole = float(quality).is_integer()
+        return jpeg_fit(float(quality), None if whole else scale_of(quality) * STANDARD_TABLE)
+
+    def error(quality: float) -> float:
+        rest = (pixels.copy - narrower.apply(coder(quality).apply(pixels.reference)))[pixels.mask]
         return float(rest @ rest)
 
-    errors = {quality: error(quality) for quality in (*range(1, 36), *range(37, 60, 2), *range(62, 96, 4))}
-    best = min(errors, key=errors.__getitem__)
-    errors.update({quality: error(quality) for quality in range(max(best - 3, 1), best + 4) if quality not in errors})
-    return jpeg_fit(float(min(errors, key=errors.__getitem__)))
+    errors: dict[float, float] = {q: error(q) for q in (*range(1, 36), *range(37, 60, 2), *range(62, 96, 4))}
+    best = int(min(errors, key=errors.__getitem__))
+    errors.update({q: error(q) for q in range(max(best - 3, 1), best + 4) if q not in errors})
+    best = int(min(errors, key=errors.__getitem__))
+    # Tables between those of whole qualities: only the right one leaves next to nothing.
+    errors.update({best + part: error(best + part) for part in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75) if best > 1})
+    return coder(min(errors, key=errors.__getitem__))
 
 
 def _random_and_blur(pixels: RegionPixels, random: str) -> Chain:

@@ -30,6 +30,10 @@ CONNECTED_SIDES = 64, 32
 kind and for two."""
 
 
+MOST_CODED = 1_500_000
+"""Pixels up to which a picture is coded as a whole to find the settings of a JPEG 2000 coder."""
+
+
 @dataclass(frozen=True)
 class FaultEstimate:
     """The settings of a fault.
@@ -230,6 +234,31 @@ class CopyEstimates:
         fitted = self._fit(region, kinds)
         return None if fitted is None else self._whole(fitted.chain)
 
+    def rest(self, region: np.ndarray, kinds: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return what kinds leave of the pixels on which they are measured in a region.
+
+        Parameters
+        ----------
+        region : ndarray of bool, shape (rows, cols)
+            Blocks of 8 x 8 pixels.
+        kinds : tuple of str
+            One kind or two.
+
+        Returns
+        -------
+        rest : ndarray of float32, shape (h, w)
+            The copy less what the kinds make of the reference, without random parts.
+        reference : ndarray of float32, shape (h, w)
+            The reference there.
+        mask : ndarray of bool, shape (h, w)
+            Which of the pixels belong to the region; None for all if one of the kinds has no estimate.
+        """
+        fitted = self._fit(region, kinds)
+        if fitted is None:
+            return None
+        reference, copy, mask = self._pixels_of(region, kinds)
+        return copy - fitted.chain.images(reference)[-1], reference, mask
+
     def hit_blocks(self, region: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray | None:
         """Return the blocks of the whole picture that impulses hit after another kind.
 
@@ -258,9 +287,10 @@ class CopyEstimates:
     def _whole(self, chain: Chain) -> np.ndarray:
         """The whole reference after the steps of a chain, without random parts; made once."""
         if id(chain) not in self._wholes:
-            edge = MARGIN * BLOCK
+            edge = 0 if self._is_coded_whole(tuple(kind for kind, _ in chain.steps)) else MARGIN * BLOCK
             mirrored = np.pad(self.reference, edge, mode="symmetric").astype(np.float32)
-            image = chain.images(mirrored)[-1][edge:-edge, edge:-edge]
+            height, width = self.reference.shape
+            image = chain.images(mirrored)[-1][edge : edge + height, edge : edge + width]
             self._wholes[id(chain)] = np.clip(np.rint(image), 0, 255).astype(np.uint8)
         return self._wholes[id(chain)]
 
@@ -287,9 +317,14 @@ class CopyEstimates:
             self._fitted[key] = account_for(chain, pixels) if chain else None
         return self._fitted[key]
 
+    def _is_coded_whole(self, kinds: tuple[str, ...]) -> bool:
+        """Whether kinds are measured on the whole picture, as a coder that shares bits out over all of it."""
+        return kinds == ("jpeg2000",) and self.reference.size <= MOST_CODED
+
     def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...]) -> RegionPixels:
         """Pixels on which kinds are measured in a region."""
-        tiles = None if isinstance(registry.get(kinds[0]), OwnKind) else _tiles(kinds)
+        by_place = isinstance(registry.get(kinds[0]), OwnKind)
+        tiles = None if by_place or self._is_coded_whole(kinds) else _tiles(kinds)
         key = _key(region), tiles
         if key not in self._pixels:
             pixels = (

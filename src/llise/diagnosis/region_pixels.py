@@ -54,6 +54,9 @@ class RegionPixels(_Arrays):
     np.True_
     """
 
+    is_whole = False
+    """Whether these are all pixels of the picture, with nothing mirrored around them."""
+
     def equal(self, other: RegionPixels) -> bool:
         """Return whether these are the same pixels.
 
@@ -97,6 +100,20 @@ class RegionPixels(_Arrays):
         return CoefficientPairs(*self)
 
 
+class WholePixels(RegionPixels):
+    """All pixels of a picture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.region_pixels import WholePixels
+    >>> WholePixels(*np.zeros((2, 8, 8), np.float32), np.ones((8, 8), bool)).is_whole
+    True
+    """
+
+    is_whole = True
+
+
 def whole_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> RegionPixels:
     """Take the whole picture, for kinds that depend on the place in it.
 
@@ -123,7 +140,7 @@ def whole_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) ->
     height, width = reference.shape
     blocks = inner_blocks(region)
     mask = blocks.repeat(BLOCK, 0).repeat(BLOCK, 1)[:height, :width]
-    return RegionPixels(reference.astype(np.float32), copy.astype(np.float32), mask)
+    return WholePixels(reference.astype(np.float32), copy.astype(np.float32), mask)
 
 
 def region_pixels(

@@ -62,18 +62,53 @@ class Jpeg2000(Kind):
             return Fit({})
         # Outside the pixels to compare, the image may be mirrored; the coder shall not see that.
         rows, cols = (slice(int(at[0]), int(at[-1]) + 1) for at in (np.flatnonzero(mask.any(axis=i)) for i in (1, 0)))
-        image, inside = quantise(before[rows, cols]), mask[rows, cols]
-        wanted = float(np.mean((after - before)[mask] ** 2))
-        if min(image.shape) < 16 or wanted <= 0:
-            return Fit({})  # too small to be coded, or not changed
-        best = _Codings(image, after[rows, cols], inside).nearest(wanted)
+        return fit_jpeg2000(before, after, mask, (rows, cols))
 
-        def apply(whole: np.ndarray) -> np.ndarray:
-            coded = whole.astype(np.float32, copy=True)
-            coded[rows, cols] = _ByError(quantise(whole[rows, cols]), best.options)(best.strength)
-            return coded
 
-        return Fit({"rate": best.rate}, apply)
+def fit_jpeg2000(
+    before: np.ndarray, after: np.ndarray, mask: np.ndarray, box: tuple[slice, slice] = (slice(None), slice(None))
+) -> Fit:
+    """Find the coding of an image that comes nearest to a copy.
+
+    The coder shares bits out over all that it codes, so that it can be repeated exactly only on the whole of it.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (h, w)
+        Image and copy.
+    mask : ndarray of bool, shape (h, w)
+        Pixels to compare, at least one.
+    box : tuple of slice
+        What was coded; all of the image if left out.
+
+    Returns
+    -------
+    Fit
+        Its ``apply`` codes and decodes the box of an image of the same shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.jpeg2000 import Jpeg2000, fit_jpeg2000
+    >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
+    >>> copy = Jpeg2000().path(image, np.random.default_rng(0))(12.0)
+    >>> left = np.arange(64) < 32 * np.ones((64, 1))
+    >>> fit = fit_jpeg2000(*(picture.astype(np.float32) for picture in (image, copy)), left)
+    >>> float(np.abs(fit.apply(image.astype(np.float32)) - copy)[left].mean()) < 2
+    True
+    """
+    image = quantise(before[box])
+    wanted = float(np.mean((after - before)[mask] ** 2))
+    if min(image.shape) < 16 or wanted <= 0:
+        return Fit({})  # too small to be coded, or not changed
+    best = _Codings(image, after[box], mask[box]).nearest(wanted)
+
+    def apply(whole: np.ndarray) -> np.ndarray:
+        coded = whole.astype(np.float32, copy=True)
+        coded[box] = _ByError(quantise(whole[box]), best.options)(best.strength)
+        return coded
+
+    return Fit({"rate": best.rate}, apply)
 
 
 class _Coding(NamedTuple):

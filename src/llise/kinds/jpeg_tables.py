@@ -49,6 +49,28 @@ def quality_of(scale: float) -> float:
     return 50 / scale if scale > 1 else 100 - 50 * scale
 
 
+def scale_of(quality: float) -> float:
+    """Return the factor on the standard table that a JPEG quality stands for.
+
+    Parameters
+    ----------
+    quality : float
+        From 1 to below 100, also between two whole qualities.
+
+    Returns
+    -------
+    float
+        The inverse of :func:`quality_of`.
+
+    Examples
+    --------
+    >>> from llise.kinds.jpeg_tables import quality_of, scale_of
+    >>> scale_of(10.0), quality_of(scale_of(72.5))
+    (5.0, 72.5)
+    """
+    return 50 / quality if quality < 50 else (100 - quality) / 50
+
+
 def quality_table(quality: int) -> np.ndarray:
     """Return the luminance table of a quality, rounded as the reference coder does it.
 
