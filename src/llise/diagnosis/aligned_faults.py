@@ -26,6 +26,10 @@ SURE, SURELY_EXPLAINED = 0.9, 0.85
 """Confidence of a misalignment from which it needs no second account, and the share of the error that named kinds must
 explain, over the picture, to be preferred to a less sure one: a blur to one side moves a picture too."""
 
+MOST_OF_TWO = 0.6
+"""Greatest confidence in a shift by less than a pixel along one side by linear interpolation: the shortest blur to one
+side gives the very same copy."""
+
 JudgePart = Callable[[np.ndarray, np.ndarray], Diagnosis]
 """Judges a part of a copy against the same part of the moved reference."""
 
@@ -142,7 +146,7 @@ def _misalignment(reference: np.ndarray, copy: np.ndarray, alignment: Alignment,
     height, width = copy.shape
     return Fault(
         kinds=(MISALIGNMENT,),
-        confidence=alignment.confidence,
+        confidence=min(alignment.confidence, MOST_OF_TWO if _is_of_two_pixels(alignment) else 1.0),
         region=np.ones((-(-height // BLOCK), -(-width // BLOCK)), bool),
         box=(0, 0, height, width),
         area=1.0,
@@ -150,6 +154,12 @@ def _misalignment(reference: np.ndarray, copy: np.ndarray, alignment: Alignment,
         estimate={MISALIGNMENT: alignment.intervals},
         explained=removed / before if before else 0.0,
     )
+
+
+def _is_of_two_pixels(alignment: Alignment) -> bool:
+    """Whether each pixel of the copy is a mixture of two pixels side by side, as a short blur to one side makes it."""
+    x, y, rotation, scale = alignment.transform.values
+    return alignment.method == "bilinear" and rotation == scale == 0 and min(abs(x), abs(y)) == 0 and abs(x + y) < 1
 
 
 def _on_grid_of_copy(fault: Fault, aligned: AlignedReference, shape: tuple[int, ...]) -> Fault:
