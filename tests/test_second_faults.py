@@ -13,7 +13,7 @@ from llise.diagnosis.diagnoser import diagnose
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.findings import Part
 from llise.diagnosis.gaps import without_gaps
-from llise.diagnosis.grey_law import with_measured_line
+from llise.diagnosis.grey_law import with_measured_curve
 from llise.diagnosis.left_over import left_over
 from llise.diagnosis.measures import likeness
 from llise.diagnosis.noise_law import with_measured_noise
@@ -138,7 +138,7 @@ def test_a_line_tells_contrast_from_contrast_with_luminance(shift, kinds):
     doubtful = np.zeros(len(SETS))
     for alone in (0.55, 0.45):
         doubtful[[code_of("contrast"), code_of("contrast", "luminance")]] = alone, 1 - alone
-        after = with_measured_line(doubtful, WHOLE, mean, CopyEstimates(PICTURE, copy))
+        after = with_measured_curve(doubtful, WHOLE, mean, CopyEstimates(PICTURE, copy))
         assert SETS[int(after.argmax())] == kinds
 
 
@@ -148,7 +148,7 @@ def test_curves_and_other_kinds_are_left_to_the_judge():
     blurred = np.eye(len(SETS))[code_of("blur")]
     estimates = CopyEstimates(PICTURE, bent)
     for answer in (doubtful, blurred):
-        assert with_measured_line(answer, WHOLE, float(PICTURE.mean()), estimates) is answer
+        assert with_measured_curve(answer, WHOLE, float(PICTURE.mean()), estimates) is answer
 
 
 def test_content_on_a_smooth_picture_leaves_it_a_copy():

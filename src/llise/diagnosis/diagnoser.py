@@ -23,7 +23,7 @@ from llise.diagnosis.judge import Judge, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
 from llise.diagnosis.nature import nature_of
 from llise.diagnosis.novelty import FALSE_ALARMS, check_false_alarms
-from llise.diagnosis.part_naming import PartNaming
+from llise.diagnosis.part_naming import PartNaming, is_made_from_reference
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, label_blocks
 from llise.diagnosis.simpler_kinds import told_apart
@@ -194,13 +194,15 @@ class Diagnoser(ColourReference):
         check_same_size(self.reference, image)
         image = np.ascontiguousarray(image)
         measures = measure_copy(self.reference, image)
-        as_it_lies = cache(lambda: self._faults(image, measures) if measures.changed.any() else [])
+        judged = cache(lambda: self._faults(image, measures))
+        not_a_copy = cache(lambda: [self._not_a_copy(image, measures)])
+        as_it_lies = lambda: not_a_copy() if (found := judged()) is None else found
         # A kind of one's own may look like a small shift; so it is looked for before a copy is aligned.
         own = (fault.area for fault in as_it_lies() if fault.kinds[0] in self.own_kinds) if self.own_kinds else ()
         align = self.align and sum(own) <= 0.5
         aligned = judge_aligned(self.reference, image, self._judge_moved, as_it_lies) if align else None
         faults = aligned.faults if aligned else as_it_lies()
-        is_copy = aligned is not None or measures.is_copy
+        is_copy = aligned is not None or judged() is not None
         nearest, position = self.manifold.place(image) if self.manifold else (None, None)
         return Diagnosis(
             faults=faults,
@@ -225,23 +227,25 @@ class Diagnoser(ColourReference):
     def _like(self, reference: np.ndarray, align: bool) -> Diagnoser:
         return Diagnoser(reference, judge=self.judge, false_alarms=self.false_alarms, align=align)
 
-    def _faults(self, image: np.ndarray, measures: Measures) -> list[Fault]:
-        """Everything that is wrong, the worst first."""
+    def _faults(self, image: np.ndarray, measures: Measures) -> list[Fault] | None:
+        """Everything that is wrong, the worst first; None if the image is not a copy."""
+        if not measures.changed.any():
+            return []
         estimates = CopyEstimates(self.reference, image, self._errors)
-        if not measures.is_copy:
-            everywhere = Finding((UNKNOWN,), np.ones_like(measures.changed), 1 - max(measures.likeness, 0.0))
-            return [self._fault(everywhere, [everywhere], estimates)]
-        findings = self._findings(image, measures, estimates)
-        faults = [self._fault(finding, findings, estimates) for finding in findings]
-        return sorted(faults, key=lambda fault: -fault.area * sum(fault.severity.values()))
-
-    def _findings(self, image: np.ndarray, measures: Measures, estimates: CopyEstimates) -> list[Finding]:
         parts = self._naming.parts(image, connected_areas(measures.changed), estimates)
+        if not measures.is_copy and not any(is_made_from_reference(part, estimates) for part in parts):
+            return None
         parts = without_gaps(told_apart(parts, estimates), measures.changed)
         findings = impulses_in_place(assemble(parts, measures.block_mse), estimates)
         for finding in findings:
             extend(finding, self._texture, findings)
-        return findings
+        faults = [self._fault(finding, findings, estimates) for finding in findings]
+        return sorted(faults, key=lambda fault: -fault.area * sum(fault.severity.values()))
+
+    def _not_a_copy(self, image: np.ndarray, measures: Measures) -> Fault:
+        """The fault of an image that is not a copy."""
+        everywhere = Finding((UNKNOWN,), np.ones_like(measures.changed), 1 - max(measures.likeness, 0.0))
+        return self._fault(everywhere, [everywhere], CopyEstimates(self.reference, image))
 
     def _fault(self, finding: Finding, findings: list[Finding], estimates: CopyEstimates) -> Fault:
         top, left, bottom, right = (BLOCK * side for side in box_of(finding.mask))

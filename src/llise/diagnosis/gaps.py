@@ -61,7 +61,7 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
         ]  # fmt: skip
         rest = part.mask & changed
         small = part.mask.sum() < LARGEST_GAP * sum(other.mask.sum() for other in beside)
-        between = small and len({other.kinds for other in beside}) > 1
+        between = small and len({other.kinds for other in beside} - {part.kinds}) > 1
         if not between or not (shares[id(part)] < MOSTLY_UNCHANGED or _is_border(part, rest, beside)):
             kept.append(part)
             continue
@@ -78,4 +78,5 @@ def _is_border(part: Part, mask: np.ndarray, beside: list[Part]) -> bool:
         return False
     inner = scipy.ndimage.distance_transform_cdt(np.pad(mask, 1), "chessboard").max(initial=0)
     around = scipy.ndimage.binary_dilation(mask, np.ones((3, 3), bool))
-    return bool(inner <= BORDER and len({other.kinds for other in beside if (around & other.mask).any()}) > 1)
+    touching = {other.kinds for other in beside if (around & other.mask).any()} - {part.kinds}
+    return bool(inner <= BORDER and len(touching) > 1)

@@ -33,9 +33,9 @@ SURE_OF_CONTENT, SURE, SURE_OF_GREY = 0.35, 0.5, 0.7
 """Probability of the kinds of such a place from which they are a fault of its own: of content, of other kinds, and
 where they only change greys, as a curve that was not found exactly does too."""
 
-LEAST_LEFT, MUCH_LESS = 0.2, 2.0
-"""Least share of the error of a place that the kinds of its area must leave, and how many times as much as the kinds of
-the place itself leave."""
+LEAST_LEFT, LEAST_LEFT_OF_CONTENT, MUCH_LESS = 0.03, 0.2, 2.0
+"""Least share of the error of a place that the kinds of its area must leave, the same where the place seems to have
+content, and how many times as much as the kinds of the place itself leave."""
 
 MOST_PIXELS = 60_000
 """Pixels from which the medians of grey levels are found."""
@@ -187,4 +187,5 @@ def is_worth_a_look(place: Part, kinds: tuple[str, ...], estimates: CopyEstimate
     """
     if place.mask.sum() < LEAST_BLOCKS or set(place.kinds) <= set(kinds):
         return False
-    return set(kinds) <= set(GREY) or 1 - estimates.of(place.mask, kinds).explained >= LEAST_LEFT
+    least = LEAST_LEFT_OF_CONTENT if CONTENT in place.kinds else LEAST_LEFT
+    return set(kinds) <= set(GREY) or 1 - estimates.of(place.mask, kinds).explained >= least

@@ -10,18 +10,23 @@ from llise.diagnosis.chains import HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import MAY_BE_TAUGHT
 from llise.diagnosis.findings import Part
-from llise.diagnosis.sets import SETS, UNKNOWN, exchanged
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, exchanged
 from llise.diagnosis.verification import LEAST_BLOCKS, LIKELY
 
 NEARLY_ALL, AS_MUCH = 0.95, 0.02
 """Share of the error that one kind of a pair must explain, and how much less than both, to be preferred."""
 
-WELL_EXPLAINED, AS_WELL = 0.85, 0.05
-"""Share of the error that the kinds of the area must explain, and how much less than the part's own kinds they may."""
+WELL_EXPLAINED, AS_WELL, NEXT_TO_NOTHING, FILTERED = 0.85, 2.0, 0.01, 0.05
+"""Share of the error that the kinds of the area must explain, how many times as much they may leave as the part's own
+kinds, what they may leave in any case, and how much more where the part has only a further filter or coder, whose
+settings fit whatever is left."""
 
-SAME_SETTINGS, ALIKE = 0.9, 0.4
-"""Share of the error that the settings of a larger part must explain in a smaller one for both to be one fault, and how
-unlike to what remains its noise may be."""
+DOUBTFUL = 0.7
+"""Confidence below which a part may have the kinds of a larger one in another area."""
+
+SAME_SETTINGS, SAME_SETTINGS_OF_UNKNOWN, ALIKE = 0.9, 0.75, 0.4
+"""Share of the error that the settings of a larger part must explain in a smaller one for both to be one fault, the
+same where the smaller one has no name, and how unlike to what remains its noise may be."""
 
 MADE_AGAIN, SIMILAR = 0.98, (12.0, 1.6)
 """Share of the error of a part that the kinds of a larger one must explain with similar settings, the greatest
@@ -69,7 +74,10 @@ def explains_as_well(
         return False
     explained = estimates.of(region, kinds).explained
     by_own = estimates.of(region, own).explained if own != (UNKNOWN,) else 0.0
-    return explained >= WELL_EXPLAINED and explained >= by_own - AS_WELL
+    further = set(own) - set(kinds)
+    reserve = FILTERED if set(kinds) < set(own) and further <= set(HIDING) else 0.0
+    left = max(AS_WELL * (1 - by_own), NEXT_TO_NOTHING, 1 - by_own + reserve)
+    return explained >= WELL_EXPLAINED and 1 - explained <= left
 
 
 def told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
@@ -105,15 +113,32 @@ def told_apart(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
     """
     kept = []
     for part in parts:
-        largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
-        same = largest.is_taught and part.probability_of(largest.kinds) >= MAY_BE_TAUGHT
-        if part.kinds != largest.kinds and (same or explains_as_well(largest.kinds, part.kinds, part.mask, estimates)):
+        largest = _largest_beside(part, parts)
+        if part.kinds != largest.kinds and _is_like(part, largest, estimates):
             part = replace(largest, area=part.area, mask=part.mask)
         else:
             host = _with_same_settings(part, parts, estimates)
             part = replace(host, area=part.area, mask=part.mask) if host else part
         kept.append(part)
     return kept
+
+
+def _is_like(part: Part, largest: Part, estimates: CopyEstimates) -> bool:
+    """Whether the kinds of the largest part explain a part as well with settings of their own."""
+    if largest.is_taught and part.probability_of(largest.kinds) >= MAY_BE_TAUGHT:
+        return True
+    if part.stands_out and part.kinds == (CONTENT,) and "blur" in largest.kinds:
+        return False  # a wider blur may look like an even patch
+    return explains_as_well(largest.kinds, part.kinds, part.mask, estimates)
+
+
+def _largest_beside(part: Part, parts: list[Part]) -> Part:
+    """The largest part of the same area; of all where a doubtful part has its kinds and a filter or coder more."""
+    largest = max(parts, key=lambda other: other.mask.sum())
+    more = set(part.kinds) - set(largest.kinds)
+    if part.confidence < DOUBTFUL and set(largest.kinds) < set(part.kinds) and more <= set(HIDING):
+        return largest
+    return max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
 
 
 def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates) -> Part | None:
@@ -124,7 +149,8 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
         if host.kinds == part.kinds or host.is_taught or ELSEWHERE & set(host.kinds):
             continue
         found = estimates.with_settings_of(host.mask, part.mask, host.kinds)
-        if found.explained >= SAME_SETTINGS and (found.unlike <= ALIKE or not set(RANDOM) & set(host.kinds)):
+        least = SAME_SETTINGS_OF_UNKNOWN if part.kinds == (UNKNOWN,) else SAME_SETTINGS
+        if found.explained >= least and (found.unlike <= ALIKE or not set(RANDOM) & set(host.kinds)):
             return host
         if part.stands_out and _has_similar_settings(part, host, estimates):
             return host

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from llise.diagnosis.findings import Part
 from llise.diagnosis.regions import SMALL_ISLAND
-from llise.diagnosis.sets import UNKNOWN
+from llise.diagnosis.sets import CONTENT, UNKNOWN
 
 MOSTLY_UNKNOWN = 0.5
 """Share of an area from which all of it is unknown."""
@@ -19,6 +19,9 @@ LEAST_PART = 6
 
 LEAST_CONTENT = 8
 """Fewest blocks of doubtful content that is a fault of its own."""
+
+MAY_BE_CONTENT, MORE_CONTENT = 0.02, 0.5
+"""Probability of content from which a part is taken for it, and its size at most, against all content elsewhere."""
 
 LEAST_CONFIDENCE, SMALL = 0.1, 0.02
 """Confidence below which also parts of up to this share of all damaged blocks are strays."""
@@ -93,6 +96,10 @@ def without_strays(parts: list[Part]) -> list[Part]:
     def is_stray(part: Part) -> bool:
         size = part.mask.sum()
         content = part.is_content and size >= LEAST_CONTENT
+        if part.is_content and size < small and _is_in_mosaic(part, parts):
+            return True
+        if _may_be_content_too(part, parts):
+            return True
         if part.confidence < LEAST_CONFIDENCE and size < small and not content:
             return True
         if size >= tiny:
@@ -108,13 +115,33 @@ def without_strays(parts: list[Part]) -> list[Part]:
         if not is_stray(part):
             continue
         least = 0.02 if part.confidence >= DOUBTFUL and part.kinds != (UNKNOWN,) else 0.0
-        hosts = [host for host in large if part.probability_of(host.kinds) > least or _are_nested(host, part)]
+        hosts = [
+            host for host in large
+            if part.probability_of(host.kinds) > least or _are_nested(host, part) or _is_in_mosaic(part, [host])
+        ]  # fmt: skip
         if hosts:
             host = max(hosts, key=lambda host: part.probability_of(host.kinds))
             kept.append(replace(host, area=part.area, mask=part.mask))
         else:
             kept.append(part)
     return kept
+
+
+def _may_be_content_too(part: Part, parts: list[Part]) -> bool:
+    """Whether a small part may be content, of which there is far more elsewhere: an even patch on an even ground looks
+    like a strong coder."""
+    if part.is_content or part.is_taught or part.probability_of((CONTENT,)) < MAY_BE_CONTENT:
+        return False
+    content = sum(int(other.mask.sum()) for other in parts if other.kinds == (CONTENT,))
+    return int(part.mask.sum()) < MORE_CONTENT * content and not any(
+        other.kinds == part.kinds for other in parts if other is not part and other.mask.sum() > part.mask.sum()
+    )
+
+
+def _is_in_mosaic(part: Part, parts: list[Part]) -> bool:
+    """Whether the rest of a part's area is a mosaic, of which single cells may hide far more than the others."""
+    beside = [other for other in parts if other.area == part.area and not other.is_content]
+    return bool(beside) and max(beside, key=lambda other: other.mask.sum()).kinds == ("pixelation",)
 
 
 def _are_nested(one: Part, other: Part) -> bool:

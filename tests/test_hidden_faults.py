@@ -1,0 +1,134 @@
+"""Faults that hide: lines in noise, impulses below a filter or coder, what looks like another kind or another scene."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import ndimage
+
+from llise import distortions
+from llise.diagnosis import pictures
+from llise.diagnosis.aligned_faults import MOST_OF_TWO
+from llise.diagnosis.dead_lines import dead_lines
+from llise.diagnosis.diagnoser import diagnose
+from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.findings import Part
+from llise.diagnosis.noise_law import with_hidden_impulses, with_hidden_noise
+from llise.diagnosis.sets import SETS, code_of
+from llise.diagnosis.strays import without_strays
+from llise.kinds.cells import cell_of, nearest_mosaic
+from llise.kinds.jpeg_quality import CoefficientPairs
+
+PICTURE = pictures.load("coffee")[:256, :320]
+WHOLE = np.ones((32, 40), bool)
+
+
+def certain(*kinds: str) -> np.ndarray:
+    return np.eye(len(SETS))[code_of(*kinds)]
+
+
+def coded(image: np.ndarray, form: str = "JPEG", **options: object) -> np.ndarray:
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, form, **options)
+    return np.asarray(Image.open(stream))
+
+
+@pytest.mark.parametrize("kind", ["gaussian_noise", "blur", "jpeg", "contrast", "luminance", "impulse_noise"])
+def test_dead_lines_are_found_over_every_kind(kind):
+    copy = distortions.apply(PICTURE, kind, 120, random_state=0).copy()
+    assert not dead_lines(PICTURE, copy, WHOLE).any()
+    copy[:, 133], copy[90:92] = 255, 0
+    found = dead_lines(PICTURE, copy, WHOLE)
+    lines = np.zeros_like(WHOLE)
+    lines[:, 133 // 8], lines[90 // 8] = True, True
+    assert (found & ~lines).sum() == 0 and found.sum() > 0.8 * lines.sum()
+
+
+def test_dead_lines_over_noise_are_content_beside_the_noise():
+    copy = distortions.apply(PICTURE, "gaussian_noise", 100, random_state=0).copy()
+    copy[:, [70, 201]] = 0
+    found = diagnose(PICTURE, [copy])[0]
+    assert set(found.verdict) == {"gaussian_noise", "content"}
+    content = next(fault for fault in found.faults if fault.kinds == ("content",))
+    assert set(np.flatnonzero(content.region.any(axis=0))) == {70 // 8, 201 // 8}
+
+
+def hit(share: float, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(PICTURE.shape) < share, rng.choice([0, 255], PICTURE.shape), PICTURE).astype(np.uint8)
+
+
+@pytest.mark.parametrize("sigma", [0.8, 1.5])
+def test_impulses_below_a_blur_are_spots(sigma):
+    blurred = lambda image: np.rint(ndimage.gaussian_filter(image.astype(float), sigma)).astype(np.uint8)
+    after = with_hidden_impulses(certain("blur"), WHOLE, CopyEstimates(PICTURE, blurred(hit(0.004))))
+    assert SETS[int(after.argmax())] == ("blur", "impulse_noise")
+    alone = with_hidden_impulses(certain("blur"), WHOLE, CopyEstimates(PICTURE, blurred(PICTURE)))
+    assert SETS[int(alone.argmax())] == ("blur",)
+
+
+@pytest.mark.parametrize("quality", [12, 25])
+def test_impulses_below_jpeg_are_told_from_noise_by_the_blocks_that_they_change(quality):
+    wrong = 0.7 * certain("gaussian_noise", "jpeg")
+    after = with_hidden_noise(wrong, WHOLE, CopyEstimates(PICTURE, coded(hit(0.004), quality=quality)))
+    assert SETS[int(after.argmax())] == ("impulse_noise", "jpeg")
+    noisy = distortions.apply(PICTURE, "gaussian_noise", 150, random_state=0)
+    after = with_hidden_noise(wrong, WHOLE, CopyEstimates(PICTURE, coded(noisy, quality=quality)))
+    assert SETS[int(after.argmax())] == ("gaussian_noise", "jpeg")
+
+
+@pytest.mark.parametrize("rates", [[40.0], [100.0]])
+def test_a_whole_picture_by_jpeg2000_is_coded_again_exactly(rates):
+    copy = coded(PICTURE, "JPEG2000", quality_mode="rates", quality_layers=rates, irreversible=True)
+    assert CopyEstimates(PICTURE, copy).of(WHOLE, ("jpeg2000",)).explained > 0.95
+
+
+def test_cells_that_repeat_pixels_by_an_unusual_rule_are_found():
+    rows, cols = (cell_of(length, 6) for length in PICTURE.shape)
+    at = [np.minimum(6 * cells + offset, len(cells) - 1) for cells, offset in ((rows, 1), (cols, 4))]
+    copy = PICTURE[np.ix_(*at)]
+    before, after = PICTURE.astype(np.float32), copy.astype(np.float32)
+    again = nearest_mosaic(before, after, np.ones(copy.shape, bool), ((6.0, 0.0), (6.0, 0.0)))(before)
+    assert np.mean((again - after) ** 2) < 0.02 * np.mean((before - after) ** 2)
+
+
+def test_single_cells_of_a_mosaic_are_no_content():
+    cell = np.zeros_like(WHOLE)
+    cell[3:5, 4:7] = True
+    parts = [Part(0, WHOLE & ~cell, certain("pixelation")), Part(0, cell, certain("content"), stands_out=True)]
+    assert {part.kinds for part in without_strays(parts)} == {("pixelation",)}
+
+
+@pytest.mark.parametrize("quality", [6, 10, 20])
+def test_quality_is_found_where_most_blocks_are_even(quality):
+    smooth = np.rint(ndimage.gaussian_filter(PICTURE.astype(float), 6)).astype(np.uint8)
+    copy = coded(smooth, quality=quality)
+    pairs = CoefficientPairs(*(image.astype(np.float32) for image in (smooth, copy)), np.ones(copy.shape, bool))
+    assert pairs.nearest_table()[0] == pytest.approx(quality, abs=1)
+
+
+def test_large_cells_of_a_smooth_picture_leave_it_a_copy():
+    rng = np.random.default_rng(0)
+    smooth = ndimage.gaussian_filter(rng.normal(size=(256, 256)), 7)
+    picture = np.clip(128 + 30 * smooth / smooth.std(), 0, 255).astype(np.uint8)
+    cells = np.arange(256) // 40
+    means = np.array([[picture[np.ix_(cells == i, cells == j)].mean() for j in range(7)] for i in range(7)])
+    copy = np.rint(means[np.ix_(cells, cells)]).astype(np.uint8)
+    found = diagnose(picture, [copy, picture[::-1, ::-1]])
+    assert found[0].verdict == ("pixelation",) and found[0].is_copy
+    assert not found[1].is_copy
+
+
+def test_a_mixture_of_two_neighbours_may_be_a_shift_or_a_blur():
+    copy = PICTURE.astype(float)
+    copy[:, 1:] = 0.6 * PICTURE[:, 1:] + 0.4 * PICTURE[:, :-1]
+    found = diagnose(PICTURE, [np.rint(copy).astype(np.uint8)])[0]
+    assert all(fault.confidence <= MOST_OF_TWO for fault in found.faults if fault.kinds == ("misalignment",))
+
+
+def test_a_long_blur_to_one_side_below_jpeg_is_no_sure_shift():
+    trail = np.exp(-0.5 * (np.arange(12) / 5.0) ** 2)
+    smeared = ndimage.correlate1d(PICTURE.astype(float), trail / trail.sum(), axis=1, origin=-6)
+    found = diagnose(PICTURE, [coded(np.rint(smeared).astype(np.uint8), quality=8)])[0]
+    assert not any("misalignment" in fault.kinds and fault.confidence >= 0.7 for fault in found.faults)
