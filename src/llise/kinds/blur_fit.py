@@ -10,6 +10,8 @@ import numpy as np
 
 from llise.filters import from_spectrum, spectrum_of
 from llise.kinds.blur_kernels import disc_kernel, motion_kernel
+from llise.kinds.fitting import ROUNDING
+from llise.kinds.free_kernel import free_kernel, is_alike, reach_for
 from llise.kinds.frequency_filter import filtered
 from llise.kinds.minimum import bounded_minimum, simplex_minimum
 
@@ -25,6 +27,9 @@ LEAVES_MUCH, MOVED_CLEARLY = 0.08, 0.8
 FURTHEST = 2.0
 """Largest shift against the kernel's greatest deviation; an even trail to one side has 1.7."""
 
+FREE_FROM, FREE_CLEARLY = 0.01, 0.9
+"""Share of the error from which a kernel of any form is looked for, and share of what was left that it may leave."""
+
 WIDTH_FACTORS = (0.0, 0.3, 0.6, 1.7, 3.0)
 """Factors on the variances of a Gaussian kernel; a sum of such kernels follows other shapes."""
 
@@ -38,7 +43,7 @@ class BlurFit:
     parameters : dict of str to float
         ``sigma``; for motion ``length`` and ``angle`` besides, for a disc ``radius``.
     response : ndarray, shape (h, w // 2 + 1)
-        Factor on each coefficient of :func:`numpy.fft.rfft2`; 1 for the mean.
+        Factor on each coefficient of :func:`numpy.fft.rfft2`; 1 for the mean. Complex for a kernel of any form.
     gain, offset : float
         The line; 1 and 0 if it was not asked for.
     error : float
@@ -97,7 +102,9 @@ class BlurFit:
             The other blur.
         """
         parameters = {name: value if name == "angle" else value * factor for name, value in self.parameters.items()}
-        return replace(self, parameters=parameters, response=np.clip(self.response, 0, None) ** np.float32(factor**2))
+        size = np.abs(self.response) if np.iscomplexobj(self.response) else np.clip(self.response, 0, None)
+        turn = self.response / np.maximum(size, 1e-6) if np.iscomplexobj(self.response) else np.float32(1)
+        return replace(self, parameters=parameters, response=turn * size ** np.float32(factor**2))
 
     def gaussian(self, factor: float) -> BlurFit:
         """Return the round Gaussian blur whose width is `factor` times that of this one.
@@ -168,6 +175,7 @@ def _moving(shape: tuple[int, ...], shift: Sequence[float] | np.ndarray) -> np.n
 class _Search:
     def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray, line: bool) -> None:
         self.shape = before.shape
+        self.before = before
         if line:
             unclipped = mask & (after > 0.5) & (after < 254.5)
             mask = unclipped if np.count_nonzero(unclipped) > 0.1 * np.count_nonzero(mask) else mask
@@ -195,6 +203,10 @@ class _Search:
             parameters, response, error = shape
             values = self.values(response)
         response, values, error = self.mixture(response, values, widths, error)
+        free = self.free(values, error, float(np.sqrt(max(large, 0.0))), shift)
+        if free is not None:
+            response, values, error = free
+            shift = 0.0, 0.0  # the kernel itself moves the image
         gain, offset = self.straight(values)
         return BlurFit(parameters, response, gain, offset, error, self.shape, shift)
 
@@ -224,6 +236,26 @@ class _Search:
         self.spectrum = still * _moving(self.shape, moved) if any(moved) else still
         return moved, best
 
+    def free(
+        self, values: np.ndarray, error: float, deviation: float, shift: tuple[float, float]
+    ) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """A kernel of any form, where the others leave much that goes along with the picture."""
+        change = self.target - self.unblurred
+        reach = reach_for(deviation, shift, self.pixels.size)
+        if reach is None or error < FREE_FROM * float(change @ change) / max(change.size, 1) + ROUNDING:
+            return None
+        still = self.before.astype(np.float32)
+        if not is_alike(still, self.residual(values), self.pixels, reach):
+            return None
+        weights = free_kernel(still, self.target, self.pixels, reach, line=self.line)
+        if weights is None or _is_shift(weights):
+            return None
+        response = self.kernel(weights, real=False)
+        self.spectrum = spectrum_of(still)
+        values = self.values(response)
+        found = self.error_of(values)
+        return (response, values, found) if found <= FREE_CLEARLY * error else None
+
     def trial(self, variances: np.ndarray) -> _Trial:
         """Blur by an elliptic Gaussian kernel."""
         response = self.gaussian(variances)
@@ -234,13 +266,14 @@ class _Search:
         across, down, both = (np.float32(v) for v in variances)
         return np.exp(-0.5 * (across * self.x**2 + down * self.y**2) - both * self.x * self.y)
 
-    def kernel(self, weights: np.ndarray) -> np.ndarray:
-        """Response of a kernel about its centre."""
+    def kernel(self, weights: np.ndarray, *, real: bool = True) -> np.ndarray:
+        """Response of a kernel about its centre, of which only the even part counts if it is to be real."""
         n = len(weights) // 2
         padded = np.zeros(self.shape, np.float32)
         rows, cols = (np.arange(-n, n + 1) % side for side in self.shape)
         np.add.at(padded, (rows[:, None], cols), weights / weights.sum())
-        return np.fft.rfft2(padded).real
+        response = np.fft.rfft2(padded)
+        return response.real if real else response.astype(np.complex64)
 
     def values(self, response: np.ndarray) -> np.ndarray:
         """The blurred image at the pixels to compare."""
@@ -321,6 +354,15 @@ class _Search:
         mixed_values = self.values(mixed)
         mixed_error = self.error_of(mixed_values)
         return (mixed, mixed_values, mixed_error) if mixed_error < error else (main, values, error)
+
+
+def _is_shift(weights: np.ndarray) -> bool:
+    """Whether a kernel moves an image by more than it blurs it."""
+    offsets = np.arange(len(weights)) - len(weights) // 2
+    down, across = offsets[:, None], offsets
+    means = [float((weights * axis).sum()) for axis in (down, across)]
+    spread = float((weights * ((down - means[0]) ** 2 + (across - means[1]) ** 2)).sum())
+    return means[0] ** 2 + means[1] ** 2 > FURTHEST**2 * spread
 
 
 def _positive(variances: np.ndarray) -> np.ndarray:
