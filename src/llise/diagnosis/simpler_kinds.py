@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from llise.diagnosis.chains import HIDING, RANDOM
+from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import MAY_BE_TAUGHT
 from llise.diagnosis.findings import Part
@@ -127,8 +127,8 @@ def _is_like(part: Part, largest: Part, estimates: CopyEstimates) -> bool:
     """Whether the kinds of the largest part explain a part as well with settings of their own."""
     if largest.is_taught and part.probability_of(largest.kinds) >= MAY_BE_TAUGHT:
         return True
-    if part.stands_out and part.kinds == (CONTENT,) and "blur" in largest.kinds:
-        return False  # a wider blur may look like an even patch
+    if part.stands_out and part.kinds == (CONTENT,) and {"blur", *GREY} & set(largest.kinds):
+        return False  # a wider blur, or another table of greys, may look like an even patch
     return explains_as_well(largest.kinds, part.kinds, part.mask, estimates)
 
 
@@ -160,9 +160,9 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
 def _has_similar_settings(part: Part, host: Part, estimates: CopyEstimates) -> bool:
     """Whether the kinds of a larger part account for all of this one with nearly the same settings.
 
-    Wide blurs are not found so exactly that the very settings of one place would do in another.
+    Wide blurs are not found so exactly that the very settings of one place would do in another; changes of greys are.
     """
-    if set(RANDOM) & set(host.kinds):
+    if set(RANDOM) & set(host.kinds) or set(host.kinds) <= set(GREY):
         return False
     here, there = (estimates.of(mask, host.kinds) for mask in (part.mask, host.mask))
     if here.explained < MADE_AGAIN:
