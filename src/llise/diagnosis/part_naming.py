@@ -24,7 +24,7 @@ from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import core_of
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, code_of, exchanged
-from llise.diagnosis.simpler_kinds import simplest
+from llise.diagnosis.simpler_kinds import exactly_made, simplest
 from llise.diagnosis.taught import TaughtKinds
 from llise.diagnosis.verification import accounts_for, evidence, likely_sets, with_greys_as_judged
 from llise.diagnosis.weighing import weighed
@@ -265,6 +265,7 @@ class PartNaming:
         probabilities = with_greys_as_judged(part.probabilities, probabilities, codes, table)
         if probabilities.argmax() < len(SETS):
             probabilities = simplest(probabilities, part.mask, estimates)
+            probabilities = exactly_made(probabilities, codes, part.mask, estimates)
         return probabilities
 
     def _named(self, part: Part, estimates: CopyEstimates) -> Part:

@@ -103,6 +103,11 @@ class RegionPixels(_Arrays):
 class WholePixels(RegionPixels):
     """All pixels of a picture.
 
+    Attributes
+    ----------
+    reference, copy, mask
+        As of :class:`RegionPixels`.
+
     Examples
     --------
     >>> import numpy as np

@@ -28,6 +28,11 @@ SAME_SETTINGS, SAME_SETTINGS_OF_UNKNOWN, ALIKE = 0.9, 0.75, 0.4
 """Share of the error that the settings of a larger part must explain in a smaller one for both to be one fault, the
 same where the smaller one has no name, and how unlike to what remains its noise may be."""
 
+REPEATABLE = {"contrast", "luminance", "blur", "jpeg", "sharpening"}
+LEAVES_SOMETHING, NEXT_TO_ALL = 0.99, 0.997
+"""Kinds that can be made again exactly, the share of the error below which such a kind leaves something that another
+one did, and the share from which others leave next to nothing."""
+
 MADE_AGAIN, SIMILAR = 0.98, (12.0, 1.6)
 """Share of the error of a part that the kinds of a larger one must explain with similar settings, the greatest
 difference of grey levels and angles, and the greatest ratio of other settings."""
@@ -221,3 +226,51 @@ def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstim
         if alone >= NEARLY_ALL and alone >= explained - AS_MUCH:
             return exchanged(probabilities, pair, one)
     return probabilities
+
+
+def exactly_made(
+    probabilities: np.ndarray, codes: list[int], region: np.ndarray, estimates: CopyEstimates
+) -> np.ndarray:
+    """Prefer kinds that make a part again exactly to those that can, but leave something of it.
+
+    Few settings do not reproduce thousands of pixels by chance.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,)
+        Probabilities of a doubtful part.
+    codes : list of int
+        Sets of kinds that were tried.
+    region : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    ndarray, shape (n_sets,)
+        With those of the likeliest set and of the exact one exchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.sets import SETS, code_of
+    >>> from llise.diagnosis.simpler_kinds import exactly_made
+    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
+    >>> copy, region = (0.8 * image + 30).astype(np.uint8), np.ones((16, 16), bool)
+    >>> codes = [code_of("luminance"), code_of("contrast")]
+    >>> wrong = 0.9 * np.eye(len(SETS))[codes[0]]
+    >>> SETS[int(exactly_made(wrong, codes, region, CopyEstimates(image, copy)).argmax())]
+    ('contrast',)
+    """
+    top = int(probabilities.argmax())
+    exact = [code for code in codes if set(SETS[code]) <= REPEATABLE]
+    if top not in exact or estimates.of(region, SETS[top]).explained >= LEAVES_SOMETHING:
+        return probabilities
+    best = max(exact, key=lambda code: estimates.of(region, SETS[code]).explained)
+    if estimates.of(region, SETS[best]).explained < NEXT_TO_ALL:
+        return probabilities
+    # The settings were found on some of the pixels, fewer for two kinds than for one; they must hold for all of them.
+    everywhere = estimates.with_settings_of(region, region, SETS[best]).explained
+    return exchanged(probabilities, top, best) if everywhere >= LEAVES_SOMETHING else probabilities
