@@ -53,6 +53,7 @@ SCALES = {
     ("blur", "length"): Scale(True, 0.5, 0.0, 400.0, 0.15, 0.01),
     ("blur", "angle"): Scale(False, 0.0, -90.0, 270.0, 8.0, 0.5),
     ("blur", "radius"): Scale(True, 0.2, 0.0, 200.0, 0.1, 0.01),
+    ("blur", "factor"): Scale(True, 0.0, 1.0, 1000.0, 0.03, 0.005),
     ("impulse_noise", "share"): Scale(True, 1e-5, 0.0, 1.0, 0.15, 0.02),
     ("impulse_noise", "salt"): Scale(False, 0.0, 0.0, 1.0, 0.1, 0.01),
     ("contrast", "gain"): Scale(True, 0.0, 0.0, 100.0, 0.05, 0.002),

@@ -11,6 +11,7 @@ from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.chains import HIDING, Chain, fit_chain
 from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.region_pixels import MARGIN, TILE, RegionPixels, region_pixels, whole_pixels
+from llise.diagnosis.resampled import may_be_resampled, resampled_account
 from llise.diagnosis.result import Interval
 from llise.differences import by_block, measure_differences
 from llise.kinds import registry
@@ -31,7 +32,7 @@ kind and for two."""
 
 
 MOST_CODED = 1_500_000
-"""Pixels up to which a picture is coded as a whole to find the settings of a JPEG 2000 coder."""
+"""Pixels up to which a picture is coded or resampled as a whole to find the settings."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ class CopyEstimates:
         fitted = self._fit(region, kinds)
         if fitted is None:
             return None
-        reference, copy, mask = self._pixels_of(region, kinds)
+        reference, copy, mask = self._pixels_of(region, kinds, fitted.chain.is_whole)
         return copy - fitted.chain.images(reference)[-1], reference, mask
 
     def hit_blocks(self, region: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray | None:
@@ -287,7 +288,8 @@ class CopyEstimates:
     def _whole(self, chain: Chain) -> np.ndarray:
         """The whole reference after the steps of a chain, without random parts; made once."""
         if id(chain) not in self._wholes:
-            edge = 0 if self._is_coded_whole(tuple(kind for kind, _ in chain.steps)) else MARGIN * BLOCK
+            is_whole = chain.is_whole or self._is_coded_whole(tuple(kind for kind, _ in chain.steps))
+            edge = 0 if is_whole else MARGIN * BLOCK
             mirrored = np.pad(self.reference, edge, mode="symmetric").astype(np.float32)
             height, width = self.reference.shape
             image = chain.images(mirrored)[-1][edge : edge + height, edge : edge + width]
@@ -314,17 +316,20 @@ class CopyEstimates:
         key = id(pixels), kinds
         if key not in self._fitted:
             chain = fit_chain(pixels, kinds, self._mean)
-            self._fitted[key] = account_for(chain, pixels) if chain else None
+            account = account_for(chain, pixels) if chain else None
+            if account and may_be_resampled(account) and self.reference.size <= MOST_CODED:
+                account = resampled_account(account, self._pixels_of(region, kinds, whole=True)) or account
+            self._fitted[key] = account
         return self._fitted[key]
 
     def _is_coded_whole(self, kinds: tuple[str, ...]) -> bool:
         """Whether kinds are measured on the whole picture, as a coder that shares bits out over all of it."""
         return kinds == ("jpeg2000",) and self.reference.size <= MOST_CODED
 
-    def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...]) -> RegionPixels:
+    def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...], whole: bool = False) -> RegionPixels:
         """Pixels on which kinds are measured in a region."""
-        by_place = isinstance(registry.get(kinds[0]), OwnKind)
-        tiles = None if by_place or self._is_coded_whole(kinds) else _tiles(kinds)
+        whole = whole or isinstance(registry.get(kinds[0]), OwnKind) or self._is_coded_whole(kinds)
+        tiles = None if whole else _tiles(kinds)
         key = _key(region), tiles
         if key not in self._pixels:
             pixels = (

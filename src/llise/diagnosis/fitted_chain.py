@@ -19,6 +19,8 @@ class Chain:
         Kinds and settings.
     hit : ndarray of bool, shape (h, w), or None
         Pixels that impulses replaced, where they can be told.
+    is_whole : bool
+        Whether the steps depend on the place in the picture, so that they can be made again only on the whole of it.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class Chain:
 
     steps: tuple[tuple[str, Fit], ...]
     hit: np.ndarray | None = None
+    is_whole: bool = False
 
     def images(self, reference: np.ndarray) -> list[np.ndarray]:
         """Return the reference and what it becomes after each step, without random parts.

@@ -86,6 +86,8 @@ def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = 
         return pixel_words(n_impulses) if n_impulses < FEW else f"{number(100 * at['share'])}% pixels"
     if kind == "luminance" and "offset" in at:
         return f"{'-' if at['offset'] < 0 else '+'}{number(abs(at['offset']))}"
+    if kind == "blur" and "factor" in at:
+        return f"reduced {number(at['factor'])} times"
     if kind == "blur" and "sigma" in at:
         return f"{number(at['sigma'])} px"
     if kind == "color_cast" and at:

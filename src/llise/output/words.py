@@ -205,7 +205,10 @@ def _kind_words(kind: str, fault: Fault, n_pixels: int, alone: bool) -> str:
     if "radius" in settings:
         return f"lens blur of radius {number(settings['radius'].value)} px"
     if kind == "blur" and "sigma" in settings:
-        return f"blur of {about(settings['sigma'])} px"
+        width = f"blur of {about(settings['sigma'])} px"
+        if "factor" in settings:
+            return _with(width, f"reduced by a factor of {about(settings['factor'])} and enlarged again", alone)
+        return width
     if kind == "jpeg" and "quality" in settings:
         return _with(noun, f"quality {about(settings['quality'])}", alone)
     if kind == "contrast" and "gain" in settings:
