@@ -257,7 +257,7 @@ class Diagnoser(ColourReference):
             estimate = estimates.of(mask, kinds)
         return Fault(
             kinds=finding.kinds,
-            confidence=with_caution(finding),
+            confidence=with_caution(finding, findings),
             region=finding.mask,
             box=(top, left, min(bottom, height), min(right, width)),
             area=float(finding.mask.mean()),

@@ -8,13 +8,17 @@ import numpy as np
 
 from llise.diagnosis.findings import Finding, Part
 from llise.diagnosis.regions import SMALL_ISLAND
-from llise.diagnosis.sets import SETS, code_of, is_set
+from llise.diagnosis.sets import CONTENT, SETS, code_of, is_set
 from llise.diagnosis.strays import with_the_unknown, without_strays
 from llise.labels import NAMED_KINDS
 
 LITTLE_CAUTION = 0.7
 """Probability from which the confidence is its square: about one fault in a hundred is then said wrongly with a
 confidence of .7 or more on photographs, and of those with .9 or more, 99 % are right."""
+
+TINY_BESIDE, SURE_OF_LARGEST, MOST_BESIDE = 0.03, 0.75, 0.69
+"""Size of a fault, against the largest one, below which it may be what that one leaves; probability of the largest one
+from which that cannot be said of content; and greatest confidence then."""
 
 ALIKE = 6.0
 """Parts of the same kinds are one fault where their errors differ by less than this factor."""
@@ -95,10 +99,9 @@ def _of_area(parts: list[Part]) -> list[Finding]:
             mixtures.append(Finding(part.kinds, part.mask, part.confidence, part.p_value, part.nearest_kinds))
             continue
         for kind in part.kinds:
-            finding = single.setdefault(
-                kind, Finding((kind,), part.mask, part.confidence, part.p_value, part.nearest_kinds)
-            )
-            finding.mask = finding.mask | part.mask
+            own = Finding((kind,), part.mask, part.confidence, part.p_value, part.nearest_kinds)
+            if single.setdefault(kind, own) is not own:
+                _unite(single[kind], own)
     return [*mixtures, *single.values()]
 
 
@@ -109,10 +112,15 @@ def _united(found: list[Finding], error: np.ndarray) -> list[Finding]:
         if same is None:
             united.append(one)
             continue
-        shares = np.array([same.mask.sum(), one.mask.sum()]) / (same.mask.sum() + one.mask.sum())
-        same.confidence = float(shares @ [same.confidence, one.confidence])
-        same.mask = same.mask | one.mask
+        _unite(same, one)
     return united
+
+
+def _unite(finding: Finding, other: Finding) -> None:
+    """Add another finding of the same kinds to a finding; the confidence is the mean over the blocks of both."""
+    sizes = np.array([finding.mask.sum(), other.mask.sum()])
+    finding.confidence = float(sizes @ [finding.confidence, other.confidence] / sizes.sum())
+    finding.mask = finding.mask | other.mask
 
 
 def _alike(one: Finding, other: Finding, error: np.ndarray) -> bool:
@@ -195,16 +203,19 @@ def extend(finding: Finding, texture: np.ndarray, others: list[Finding]) -> None
         finding.mask = finding.mask | free
 
 
-def with_caution(finding: Finding) -> float:
+def with_caution(finding: Finding, findings: list[Finding]) -> float:
     """Return the confidence with which the kinds of a fault are said.
 
     A wrong answer that is said with confidence does more harm than a right one that is said with little, so that the
     probability of named kinds is squared, where it is above :data:`LITTLE_CAUTION`, and lowered by that factor below.
+    A tiny fault beside a large one may be what the large one leaves, unless it is content.
 
     Parameters
     ----------
     finding : Finding
         The fault.
+    findings : list of Finding
+        All faults.
 
     Returns
     -------
@@ -217,9 +228,14 @@ def with_caution(finding: Finding) -> float:
     >>> from llise.diagnosis.faults import with_caution
     >>> from llise.diagnosis.findings import Finding
     >>> mask = np.ones((2, 2), bool)
-    >>> [round(with_caution(Finding(kinds, mask, 0.9)), 2) for kinds in (("blur",), ("unknown",))]
+    >>> found = [Finding(kinds, mask, 0.9) for kinds in (("blur",), ("unknown",))]
+    >>> [round(with_caution(finding, found), 2) for finding in found]
     [0.81, 0.9]
     """
     if not set(finding.kinds) <= set(NAMED_KINDS):
         return finding.confidence
-    return finding.confidence * max(finding.confidence, LITTLE_CAUTION)
+    confidence = finding.confidence * max(finding.confidence, LITTLE_CAUTION)
+    largest = max(findings, key=lambda other: other.mask.sum())
+    tiny = finding.mask.sum() < TINY_BESIDE * largest.mask.sum()
+    may_be_left = CONTENT not in finding.kinds or largest.confidence < SURE_OF_LARGEST
+    return min(confidence, MOST_BESIDE) if tiny and may_be_left else confidence

@@ -55,21 +55,31 @@ def without_gaps(parts: list[Part], changed: np.ndarray) -> list[Part]:
     shares = {id(part): float(changed[part.mask].mean()) for part in parts}
     kept: list[Part] = []
     for part in parts:
-        beside = [
-            other for other in parts
-            if other is not part and other.area == part.area and shares[id(other)] >= MOSTLY_CHANGED
-        ]  # fmt: skip
+        near = [other for other in parts if other is not part and other.area == part.area]
+        beside = [other for other in near if shares[id(other)] >= MOSTLY_CHANGED]
+        # Impulses do not hit all blocks, but they end at a border as other kinds do.
+        hosts = [other for other in near if other in beside or "impulse_noise" in other.kinds]
         rest = part.mask & changed
-        small = part.mask.sum() < LARGEST_GAP * sum(other.mask.sum() for other in beside)
-        between = small and len({other.kinds for other in beside} - {part.kinds}) > 1
-        if not between or not (shares[id(part)] < MOSTLY_UNCHANGED or _is_border(part, rest, beside)):
+        if shares[id(part)] < MOSTLY_UNCHANGED and _is_between(part, beside):
+            kept += _shared_out(rest, beside)
+        elif _is_between(part, hosts) and _is_border(part, rest, hosts):
+            kept += _shared_out(rest, hosts)
+        else:
             kept.append(part)
-            continue
-        distances = [scipy.ndimage.distance_transform_edt(~other.mask) for other in beside]
-        nearest = np.argmin(distances, axis=0)
-        own = [(other, rest & (nearest == number)) for number, other in enumerate(beside)]
-        kept += [replace(other, mask=mask) for other, mask in own if mask.any()]
     return kept
+
+
+def _is_between(part: Part, others: list[Part]) -> bool:
+    """Whether a part is small beside others of two kinds or more."""
+    small = part.mask.sum() < LARGEST_GAP * sum(other.mask.sum() for other in others)
+    return bool(small and len({other.kinds for other in others} - {part.kinds}) > 1)
+
+
+def _shared_out(mask: np.ndarray, others: list[Part]) -> list[Part]:
+    """Blocks as parts of those that are nearest to them."""
+    nearest = np.argmin([scipy.ndimage.distance_transform_edt(~other.mask) for other in others], axis=0)
+    own = [(other, mask & (nearest == number)) for number, other in enumerate(others)]
+    return [replace(other, mask=blocks) for other, blocks in own if blocks.any()]
 
 
 def _is_border(part: Part, mask: np.ndarray, beside: list[Part]) -> bool:

@@ -45,7 +45,7 @@ LIKELY = 0.5
 NOT_ACCOUNTED = 0.65
 """Factor on the confidence in kinds that leave much of a part unexplained, though they are usually found exactly."""
 
-CODED_AGAIN = 0.85
+CODED_AGAIN = 0.96
 """Share of the error that most JPEG 2000 coders explain when they are repeated; other wavelet coders explain less."""
 
 LEAST_FOUND = 0.1
