@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llise.diagnosis.chains import BY_GREY, Chain
+from llise.diagnosis.chains import BY_GREY, GREY, Chain
 from llise.diagnosis.region_pixels import RegionPixels
 from llise.diagnosis.simulated import follows_detail, likeness, unlikeness, variance_by_grey
 from llise.kinds.fitting import ROUNDING
 from llise.kinds.speckle_noise import noise_growth
+
+MOSTLY_CLEAR = 0.2
+"""Share of pixels far enough from black and white, from which noise before a change of greys is measured on these."""
 
 
 class Account(NamedTuple):
@@ -95,9 +98,27 @@ def account_for(chain: Chain, pixels: RegionPixels) -> Account:
         unexplained -= match * min(_power(expected, pixels_left) * 1.05, unexplained)
     share = pixels_left.size / max(inside.size, 1)
     explained = float(np.clip(1 - max(unexplained - 1.5 * ROUNDING, 0.0) * share / total, 0.0, 1.0))
-    growth = noise_growth(rest, remade, left) if {"gaussian_noise", "speckle_noise"} & set(parts) else 0.0
+    growth = _growth(chain, rest, reference, remade, left)
     detailed = follows_detail(np.where(left, rest, 0), reference, mask)
     return Account(chain, shares, explained, unlike, growth, detailed)
+
+
+def _growth(chain: Chain, rest: np.ndarray, reference: np.ndarray, remade: np.ndarray, mask: np.ndarray) -> float:
+    """How clearly noise grows with the grey level, of the copy and of the reference if a change of greys came after it.
+
+    Noise that came first was clipped to 8 bits before the greys were changed, which makes it weaker at some greys.
+    """
+    kinds = [kind for kind, _ in chain.steps]
+    if not {"gaussian_noise", "speckle_noise"} & set(kinds):
+        return 0.0
+    growth = noise_growth(rest, remade, mask)
+    gain = next((fit.parameters["gain"] for kind, fit in chain.steps if kind == "contrast"), 1.0)
+    if growth and set(kinds) & set(GREY) and gain > 0:
+        reach = 3 * float(np.std(rest[mask])) if mask.any() else 0.0
+        clear = mask & (remade > reach) & (remade < 255 - reach)
+        if np.count_nonzero(clear) > MOSTLY_CLEAR * np.count_nonzero(mask):
+            growth = min(growth, noise_growth(rest / np.float32(gain), reference, clear))
+    return growth
 
 
 def _power(values: np.ndarray, places: np.ndarray) -> float:

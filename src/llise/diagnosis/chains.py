@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from llise.diagnosis.coder_last import CODED_LAST, coder_last
@@ -16,7 +18,7 @@ from llise.kinds.impulse_noise import EXTREMES, count_impulses, find_impulses, i
 from llise.kinds.jpeg import jpeg_fit
 from llise.kinds.jpeg2000 import fit_jpeg2000
 from llise.kinds.jpeg_quality import CoefficientPairs
-from llise.kinds.jpeg_tables import STANDARD_TABLE, scale_of
+from llise.kinds.jpeg_tables import STANDARD_TABLE, VIDEO_TABLE, scale_of
 from llise.kinds.registry import get
 from llise.labels import KINDS
 
@@ -230,24 +232,37 @@ def _blur_before(blur: BlurFit, coder: Fit, pixels: RegionPixels) -> Chain:
 
 
 def _jpeg_first(blur: BlurFit, pixels: RegionPixels) -> Fit:
-    """Coder before a blur, which hides its steps: most qualities are tried, since only the right one fits well."""
+    """Coder before a blur, which hides its steps: most tables are tried, since only the right one fits well."""
     narrower = blur.scaled(0.97)
 
     def coder(quality: float) -> Fit:
         whole = float(quality).is_integer()
         return jpeg_fit(float(quality), None if whole else scale_of(quality) * STANDARD_TABLE)
 
-    def error(quality: float) -> float:
-        rest = (pixels.copy - narrower.apply(coder(quality).apply(pixels.reference)))[pixels.mask]
+    def error(fit: Fit) -> float:
+        rest = (pixels.copy - narrower.apply(fit.apply(pixels.reference)))[pixels.mask]
         return float(rest @ rest)
 
-    errors: dict[float, float] = {q: error(q) for q in (*range(1, 36), *range(37, 60, 2), *range(62, 96, 4))}
-    best = int(min(errors, key=errors.__getitem__))
-    errors.update({q: error(q) for q in range(max(best - 3, 1), best + 4) if q not in errors})
-    best = int(min(errors, key=errors.__getitem__))
+    errors = {q: error(coder(q)) for q in (*range(1, 36), *range(37, 60, 2), *range(62, 96, 4))}
+    best = min(errors, key=errors.__getitem__)
+    errors.update({q: error(coder(q)) for q in range(max(best - 3, 1), best + 4) if q not in errors})
+    best = min(errors, key=errors.__getitem__)
     # Tables between those of whole qualities: only the right one leaves next to nothing.
-    errors.update({best + part: error(best + part) for part in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75) if best > 1})
-    return coder(min(errors, key=errors.__getitem__))
+    between = [coder(best + part) for part in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75)] if best > 1 else []
+    return min((coder(best), *between, _video_coder(float(best), error)), key=error)
+
+
+def _video_coder(quality: float, error: Callable[[Fit], float]) -> Fit:
+    """The table of video programs that fits best, of those about as coarse as the standard one of a quality."""
+
+    def coder(step: float) -> Fit:
+        return jpeg_fit(quality, np.maximum(VIDEO_TABLE * (step / 8), 1.0))
+
+    like = 8 * scale_of(quality) * float(STANDARD_TABLE[:4, :4].mean() / VIDEO_TABLE[:4, :4].mean())
+    steps = np.unique(np.maximum(np.rint(like * np.geomspace(0.5, 2.0, 15)), 1.0))
+    best = min(steps.tolist(), key=lambda step: error(coder(step)))
+    finer = best + np.arange(-4, 5) / 8
+    return coder(min(finer[finer > 0].tolist(), key=lambda step: error(coder(step))))
 
 
 def _random_and_blur(pixels: RegionPixels, random: str) -> Chain:

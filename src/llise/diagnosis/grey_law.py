@@ -21,7 +21,7 @@ NOT_MOVED, MOVED = 1.8, 2.2
 are moved. Of 57 changes of contrast on photographs all but S-shaped curves were below 1.2, of 16 with luminance all
 above 2.6."""
 
-MAY_BE_BOTH, FAR = 0.15, 5.0
+MAY_BE_BOTH, FAR = 0.05, 5.0
 """Probability of contrast with luminance, against that of contrast alone, from which a moved line says both, and the
 distance in grey levels from which it does so in any case."""
 

@@ -19,6 +19,22 @@ STANDARD_TABLE = np.array(
 )
 """Luminance quantiser table of the JPEG standard (ITU-T T.81, Table K.1)."""
 
+VIDEO_TABLE = np.array(
+    [
+        [8, 16, 19, 22, 26, 27, 29, 34],
+        [16, 16, 22, 24, 27, 29, 34, 37],
+        [19, 22, 26, 27, 29, 34, 34, 38],
+        [22, 22, 26, 27, 29, 34, 37, 40],
+        [22, 26, 27, 29, 32, 35, 40, 48],
+        [26, 27, 29, 32, 35, 40, 48, 58],
+        [26, 27, 29, 34, 38, 46, 56, 69],
+        [27, 29, 35, 38, 46, 56, 69, 83],
+    ],
+    dtype=np.float64,
+)
+"""Quantiser table of MPEG for pictures coded by themselves (ISO/IEC 13818-2, 6.3.11). Video programs that write JPEG
+files take an eighth of it, or of a multiple of it, with 8 for block means."""
+
 _PLACE = np.arange(8)
 _COSINES_1D = 0.5 * np.cos(np.pi / 16 * np.outer(_PLACE, 2 * _PLACE + 1))
 _COSINES_1D[0] = np.sqrt(1 / 8)
