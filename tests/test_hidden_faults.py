@@ -18,7 +18,9 @@ from llise.diagnosis.noise_law import with_hidden_impulses, with_hidden_noise
 from llise.diagnosis.sets import SETS, code_of
 from llise.diagnosis.strays import without_strays
 from llise.kinds.cells import cell_of, nearest_mosaic
+from llise.kinds.jpeg import code_jpeg
 from llise.kinds.jpeg_quality import CoefficientPairs
+from llise.kinds.jpeg_tables import STANDARD_TABLE, VIDEO_TABLE, scale_of
 
 PICTURE = pictures.load("coffee")[:256, :320]
 WHOLE = np.ones((32, 40), bool)
@@ -106,6 +108,26 @@ def test_quality_is_found_where_most_blocks_are_even(quality):
     copy = coded(smooth, quality=quality)
     pairs = CoefficientPairs(*(image.astype(np.float32) for image in (smooth, copy)), np.ones(copy.shape, bool))
     assert pairs.nearest_table()[0] == pytest.approx(quality, abs=1)
+
+
+@pytest.mark.parametrize("video", [False, True])
+def test_a_coder_below_a_blur_is_found_with_its_table(video):
+    table = np.maximum(1.6 * VIDEO_TABLE, 1.0) if video else scale_of(14.0) * STANDARD_TABLE
+    copy = np.rint(ndimage.gaussian_filter(code_jpeg(PICTURE, table).astype(float), 1.3)).astype(np.uint8)
+    found = CopyEstimates(PICTURE, copy)
+    assert found.of(WHOLE, ("blur", "jpeg")).explained > 0.99 > found.of(WHOLE, ("blur",)).explained
+
+
+@pytest.mark.parametrize("gain", [0.7, 1.35])
+def test_noise_that_is_clipped_before_contrast_does_not_grow_with_the_grey_level(gain):
+    dark = (PICTURE // 2).astype(np.uint8)
+    noisy = np.clip(np.rint(dark + np.random.default_rng(0).normal(0, 16, dark.shape)), 0, 255)
+    copy = np.clip(np.rint(gain * (noisy - 60) + 60), 0, 255).astype(np.uint8)
+    found = CopyEstimates(dark, copy).of(WHOLE, ("contrast", "gaussian_noise"))
+    assert found.growth < 50
+    growing = np.clip(np.rint(dark * (1 + np.random.default_rng(0).normal(0, 0.25, dark.shape))), 0, 255)
+    copy = np.clip(np.rint(gain * (growing - 60) + 60), 0, 255).astype(np.uint8)
+    assert CopyEstimates(dark, copy).of(WHOLE, ("contrast", "gaussian_noise")).growth > 500
 
 
 def test_large_cells_of_a_smooth_picture_leave_it_a_copy():

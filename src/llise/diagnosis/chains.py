@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from llise.kinds.impulse_noise import EXTREMES, count_impulses, find_impulses, i
 from llise.kinds.jpeg import jpeg_fit
 from llise.kinds.jpeg2000 import fit_jpeg2000
 from llise.kinds.jpeg_quality import CoefficientPairs
-from llise.kinds.jpeg_tables import STANDARD_TABLE, VIDEO_TABLE, scale_of
+from llise.kinds.jpeg_tables import STANDARD_TABLE, VIDEO_TABLE, quality_of, scale_of
 from llise.kinds.registry import get
 from llise.labels import KINDS
 
@@ -30,6 +30,11 @@ BY_GREY = (*GREY, "quantization")
 
 RANDOM = ("gaussian_noise", "impulse_noise", "speckle_noise")
 """Kinds that cannot be made again pixel by pixel."""
+
+VIDEO_STEPS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 19, 22, 26, 31, 38, 46, 56)
+VIDEO_SCALE = float(VIDEO_TABLE[:4, :4].mean() / STANDARD_TABLE[:4, :4].mean()) / 8
+"""Factors on an eighth of the table of video programs that are tried below a blur, and how coarse the first of them is
+against the standard table, in the frequencies that a blur leaves."""
 
 HIDING = ("blur", "jpeg", "jpeg2000", "pixelation", "sharpening")
 """Kinds that look beyond a pixel, so that they change noise that was there before them."""
@@ -235,34 +240,41 @@ def _jpeg_first(blur: BlurFit, pixels: RegionPixels) -> Fit:
     """Coder before a blur, which hides its steps: most tables are tried, since only the right one fits well."""
     narrower = blur.scaled(0.97)
 
-    def coder(quality: float) -> Fit:
-        whole = float(quality).is_integer()
-        return jpeg_fit(float(quality), None if whole else scale_of(quality) * STANDARD_TABLE)
-
     def error(fit: Fit) -> float:
         rest = (pixels.copy - narrower.apply(fit.apply(pixels.reference)))[pixels.mask]
         return float(rest @ rest)
 
-    errors = {q: error(coder(q)) for q in (*range(1, 36), *range(37, 60, 2), *range(62, 96, 4))}
-    best = min(errors, key=errors.__getitem__)
-    errors.update({q: error(coder(q)) for q in range(max(best - 3, 1), best + 4) if q not in errors})
-    best = min(errors, key=errors.__getitem__)
-    # Tables between those of whole qualities: only the right one leaves next to nothing.
-    between = [coder(best + part) for part in (-0.75, -0.5, -0.25, 0.25, 0.5, 0.75)] if best > 1 else []
-    return min((coder(best), *between, _video_coder(float(best), error)), key=error)
+    def standard(quality: float) -> Fit:
+        whole = float(quality).is_integer()
+        return jpeg_fit(float(quality), None if whole else scale_of(quality) * STANDARD_TABLE)
+
+    def video(step: float) -> Fit:
+        return jpeg_fit(quality_of(step * VIDEO_SCALE), np.maximum(VIDEO_TABLE * (step / 8), 1.0))
+
+    qualities = (*range(1, 36), *range(37, 60, 2), *range(62, 96, 4))
+    found = [
+        _finest(standard, qualities, (3.0, 2.0, 1.0, -1.0, -2.0, -3.0), error),
+        _finest(video, VIDEO_STEPS, (0.25, -0.25), error),
+    ]
+    return min(found, key=error)
 
 
-def _video_coder(quality: float, error: Callable[[Fit], float]) -> Fit:
-    """The table of video programs that fits best, of those about as coarse as the standard one of a quality."""
+def _finest(
+    coder: Callable[[float], Fit],
+    values: Sequence[float],
+    beside: Sequence[float],
+    error: Callable[[Fit], float],
+) -> Fit:
+    """The coder that fits best among some settings, those beside the best one, and finer ones around it."""
+    errors: dict[float, float] = {float(value): error(coder(value)) for value in values}
 
-    def coder(step: float) -> Fit:
-        return jpeg_fit(quality, np.maximum(VIDEO_TABLE * (step / 8), 1.0))
+    def best() -> float:
+        return min(errors, key=errors.__getitem__)
 
-    like = 8 * scale_of(quality) * float(STANDARD_TABLE[:4, :4].mean() / VIDEO_TABLE[:4, :4].mean())
-    steps = np.unique(np.maximum(np.rint(like * np.geomspace(0.5, 2.0, 15)), 1.0))
-    best = min(steps.tolist(), key=lambda step: error(coder(step)))
-    finer = best + np.arange(-4, 5) / 8
-    return coder(min(finer[finer > 0].tolist(), key=lambda step: error(coder(step))))
+    for steps in (beside, (0.75, 0.5, 0.25, -0.25, -0.5, -0.75), (0.12, 0.06, -0.06, -0.12)):
+        near = [best() + step for step in steps if best() > 1 and best() + step >= 1]
+        errors.update({value: error(coder(value)) for value in near if value not in errors})
+    return coder(best())
 
 
 def _random_and_blur(pixels: RegionPixels, random: str) -> Chain:
