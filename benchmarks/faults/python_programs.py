@@ -11,21 +11,9 @@ from skimage import exposure, filters, restoration, transform, util
 from faults.places import Place, draw_places
 from faults.programs import Copies, Program, unknown_program
 from llise.kinds.jpeg import code_jpeg
+from llise.kinds.jpeg_tables import VIDEO_TABLE
 
 TITLE = "scikit-image"
-MPEG_TABLE = np.array(
-    [
-        [8, 16, 19, 22, 26, 27, 29, 34],
-        [16, 16, 22, 24, 27, 29, 34, 37],
-        [19, 22, 26, 27, 29, 34, 34, 38],
-        [22, 22, 26, 27, 29, 34, 37, 40],
-        [22, 26, 27, 29, 32, 35, 40, 48],
-        [26, 27, 29, 32, 35, 40, 48, 58],
-        [26, 27, 29, 34, 38, 46, 56, 69],
-        [27, 29, 35, 38, 46, 56, 69, 83],
-    ],
-    dtype=float,
-)
 
 
 def programs() -> list[Program]:
@@ -129,7 +117,7 @@ def _gaussian(image: np.ndarray, seed: int, direction: int) -> Copies:
 
 
 def _mpeg(image: np.ndarray, seed: int, direction: int) -> Copies:
-    return Copies(lambda s: code_jpeg(image, s * MPEG_TABLE) if s > 0 else image, 32)
+    return Copies(lambda s: code_jpeg(image, s * VIDEO_TABLE) if s > 0 else image, 32)
 
 
 def _rescale(image: np.ndarray, seed: int, direction: int) -> Copies:

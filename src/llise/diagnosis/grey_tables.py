@@ -155,9 +155,32 @@ def divided_by_tables(reference: np.ndarray, copy: np.ndarray, area: np.ndarray)
     return [TablePart(*part) for part, share in zip(zip(masks, tables, counts), changes) if share >= CHANGED]
 
 
+def grey_pairs(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Count how often each grey level became each other one.
+
+    Parameters
+    ----------
+    before, after : ndarray of int, same shape
+        Greys of some pixels in the reference and in the copy, 0 to 255.
+
+    Returns
+    -------
+    ndarray of int, shape (256, 256)
+        Rows are greys of the reference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.grey_tables import grey_pairs
+    >>> int(grey_pairs(np.array([7, 7, 9]), np.array([8, 8, 3]))[7, 8])
+    2
+    """
+    return np.bincount((before.astype(np.int32) * 256 + after).ravel(), minlength=1 << 16).reshape(256, 256)
+
+
 def _has_few_greys(before: np.ndarray, after: np.ndarray) -> bool:
     """Whether nearly all pixels of one grey in the reference have one of very few greys in the copy."""
-    pairs = np.pad(_pairs(before, after), [(0, 0), (2, 2)])
+    pairs = np.pad(grey_pairs(before, after), [(0, 0), (2, 2)])
     held = 0
     for _ in range(MOST_TABLES):
         around = pairs[:, 1:-3] + pairs[:, 2:-2] + pairs[:, 3:-1]
@@ -165,11 +188,6 @@ def _has_few_greys(before: np.ndarray, after: np.ndarray) -> bool:
         held += int(np.take_along_axis(pairs, at, 1).sum())
         np.put_along_axis(pairs, at, 0, 1)
     return held >= NEARLY_ALL * before.size
-
-
-def _pairs(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """How often each grey (256, 256) became each other one."""
-    return np.bincount((before.astype(np.int32) * 256 + after).ravel(), minlength=1 << 16).reshape(256, 256)
 
 
 def _following(before: np.ndarray, after: np.ndarray, left: np.ndarray, tile: np.ndarray) -> np.ndarray:
@@ -195,7 +213,7 @@ def _following(before: np.ndarray, after: np.ndarray, left: np.ndarray, tile: np
 
 def _table(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """The grey that each grey most often became; of greys that are rare, as those beside them go on."""
-    pairs = _pairs(before, after)
+    pairs = grey_pairs(before, after)
     known = np.flatnonzero(pairs.sum(axis=1) >= FEWEST)
     table = np.interp(np.arange(256), known, pairs[known].argmax(axis=1)) if known.size else np.zeros(256)
     if known.size > 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llise.diagnosis.grey_tables import grey_pairs
 from llise.diagnosis.region_pixels import inner_blocks
 from llise.differences import by_block
 
@@ -105,7 +106,6 @@ def turns_greys_round(reference: np.ndarray, copy: np.ndarray, changed: np.ndarr
 
 def _medians(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The median of what each grey became, and the number of pixels that had it."""
-    pairs = np.bincount((before.astype(np.int32) * 256 + after).ravel(), minlength=1 << 16).reshape(256, 256)
-    below = pairs.cumsum(axis=1)
+    below = grey_pairs(before, after).cumsum(axis=1)
     counts = below[:, -1]
     return (2 * below > counts[:, None]).argmax(axis=1).astype(np.int16), counts
