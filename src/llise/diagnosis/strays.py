@@ -18,8 +18,8 @@ LEAST_PART = 6
 """Size in blocks below which a part beside larger ones is tiny in any case."""
 
 LEAST_CONTENT, LEAST_OUTSTANDING, OUTSTANDING = 8, 4, 0.3
-"""Fewest blocks of doubtful content that is a fault of its own, and the same where it stands out from its area and has
-at least the third number as its confidence."""
+"""Fewest blocks of doubtful content that is a fault of its own, and the same where nothing but content stands out from
+its area, with at least the third number as its confidence."""
 
 MAY_BE_CONTENT, MORE_CONTENT = 0.02, 0.5
 """Probability of content from which a part is taken for it, and its size at most, against all content elsewhere."""
@@ -96,7 +96,7 @@ def without_strays(parts: list[Part]) -> list[Part]:
 
     def is_stray(part: Part) -> bool:
         size = part.mask.sum()
-        outstanding = part.stands_out and part.confidence >= OUTSTANDING
+        outstanding = part.stands_out and part.kinds == (CONTENT,) and part.confidence >= OUTSTANDING
         content = part.is_content and size >= (LEAST_OUTSTANDING if outstanding else LEAST_CONTENT)
         if part.is_content and size < small and _is_in_mosaic(part, parts):
             return True
