@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from llise import distortions
+from llise import Diagnoser, distortions, kinds
 from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import diagnose
 from llise.diagnosis.odd_greys import follows_no_table, turns_greys_round
+from llise.kinds import own
 
 PICTURE = pictures.load("coffee")[:256, :320]
 WHOLE = np.ones((32, 40), bool)
@@ -40,6 +41,21 @@ def test_a_change_of_greys_without_a_name_is_unknown(fault):
     whole = fault(PICTURE)
     for copy in (whole, np.where(PIXELS, whole, PICTURE)):
         assert diagnose(PICTURE, [copy])[0].verdict == ("unknown",)
+
+
+def reversed_lights(image, strength, rng):
+    turn = 255 * (1 - 0.7 * strength)
+    return np.where(image > turn, 2 * turn - image, image)
+
+
+def test_a_kind_of_ones_own_may_turn_greys_round():
+    kinds.register("reversed_lights", reversed_lights)
+    try:
+        copy = as_bytes(reversed_lights(PICTURE.astype(float), 0.35, None))
+        assert next(Diagnoser(PICTURE).diagnose([copy])).verdict == ("reversed_lights",)
+    finally:
+        own.unregister("reversed_lights")
+    assert diagnose(PICTURE, [copy])[0].verdict == ("unknown",)
 
 
 def test_local_contrast_is_unknown_and_sharpening_with_contrast_is_known():

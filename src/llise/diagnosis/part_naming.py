@@ -144,14 +144,16 @@ class PartNaming:
             Each with the probabilities of its kinds.
         """
         areas = list(areas)
-        if areas and turns_greys_round(self.reference, image, np.any(areas, axis=0)):
-            return [self._strange(number, area) for number, area in enumerate(areas)]
-        return [
+        odd = bool(areas) and turns_greys_round(self.reference, image, np.any(areas, axis=0))
+        parts = [
             self._named(part, estimates)
-            for number, area in enumerate(areas)
+            for number, area in enumerate(areas if self._taught or not odd else [])
             for main in self._divided(number, image, area)
             for part in self._with_places(main, image, estimates)
         ]
+        if odd and not any(part.is_taught for part in parts):  # a kind of one's own may turn greys round
+            return [self._strange(number, area) for number, area in enumerate(areas)]
+        return parts
 
     def _strange(self, number: int, area: np.ndarray) -> Part:
         """An area that no named kind makes."""
@@ -182,7 +184,9 @@ class PartNaming:
         """Dead lines as content, and the parts of the rest, which are judged at some distance from the lines."""
         probabilities = np.zeros(len(self._sets))
         probabilities[[code_of(CONTENT), code_of("impulse_noise")]] = SURE_OF_LINES, 1 - SURE_OF_LINES
-        parts = [Part(number, lines, probabilities, sets=self._sets, stands_out=True)]
+        dead = Part(number, lines, probabilities, sets=self._sets, stands_out=True)
+        own = self._name(number, image, lines) if self._taught else dead
+        parts = [own if own.is_taught else dead]
         rest = area & ~dilated(lines)
         if not rest.any():
             return parts
