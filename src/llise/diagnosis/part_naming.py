@@ -313,16 +313,25 @@ class PartNaming:
         """Whether kinds fit a part in the mean, but with settings or details that they never have."""
         if set(kinds) <= set(GREY):
             return follows_no_table(estimates.reference, estimates.copy, part.mask)
-        if "sharpening" not in kinds or not set(kinds) <= {"sharpening", *GREY}:
-            return False
-        own = estimates.of(part.mask, kinds).parameters.get("sharpening", {})
-        if len(kinds) == 1 or not own or own["radius"].value >= WIDEST_RADIUS:
-            return bool(own) and own["radius"].value >= WIDEST_RADIUS
-        found = estimates.of(part.mask, SETS[code_of("contrast", "sharpening")]).parameters
-        if not found.get("contrast") or not found.get("sharpening"):
-            return False
-        gain, pivot = (found["contrast"][name].value for name in ("gain", "pivot"))
-        return found["sharpening"]["radius"].value >= WIDE_RADIUS and gain >= LEAST_GAIN and pivot <= NEAR_BLACK
+        if "sharpening" in kinds and set(kinds) <= {"sharpening", *GREY}:
+            return _is_local_contrast(part.mask, kinds, estimates)
+        return False
+
+
+def _is_local_contrast(region: np.ndarray, kinds: tuple[str, ...], estimates: CopyEstimates) -> bool:
+    """Whether sharpening, alone or with a change of greys, is so wide that it changes local contrast instead."""
+    own = estimates.of(region, kinds).parameters.get("sharpening")
+    if not own:
+        return False
+    if own["radius"].value >= WIDEST_RADIUS:
+        return True
+    if len(kinds) == 1:
+        return False
+    both = estimates.of(region, SETS[code_of("contrast", "sharpening")]).parameters
+    if not both.get("contrast") or not both.get("sharpening"):
+        return False
+    gain, pivot = (both["contrast"][name].value for name in ("gain", "pivot"))
+    return both["sharpening"]["radius"].value >= WIDE_RADIUS and gain >= LEAST_GAIN and pivot <= NEAR_BLACK
 
 
 def is_made_from_reference(part: Part, estimates: CopyEstimates) -> bool:

@@ -65,9 +65,9 @@ def with_the_unknown(parts: list[Part]) -> list[Part]:
 def without_strays(parts: list[Part]) -> list[Part]:
     """Give islands of few blocks the kinds of a larger part where the judge does not exclude them.
 
-    So do parts that are tiny against all of the damage, where they are doubtful, not known while a larger part of their
-    area is, or have only some of the larger part's kinds: in a flat spot of a blurred picture with impulses, the
-    impulses are all that can be seen.
+    The same is done with parts that are tiny against all of the damage, where they are doubtful, not known while a
+    larger part of their area is, or have only some of the larger part's kinds: in a flat spot of a blurred picture with
+    impulses, the impulses are all that can be seen.
 
     Parameters
     ----------
