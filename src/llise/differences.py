@@ -140,6 +140,31 @@ def _block_sizes(shape: tuple[int, ...]) -> np.ndarray:
     return np.outer(rows, cols)
 
 
+def pixels_of(blocks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the pixels that lie in blocks.
+
+    Parameters
+    ----------
+    blocks : ndarray of bool, shape (rows, cols)
+        Which blocks are meant.
+    shape : tuple of int
+        Height and width of the picture; more are ignored.
+
+    Returns
+    -------
+    ndarray of bool, shape (h, w)
+        True inside these blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.differences import pixels_of
+    >>> int(pixels_of(np.array([[False, True]]), (6, 12)).sum())
+    24
+    """
+    return blocks.repeat(BLOCK, 0).repeat(BLOCK, 1)[: shape[0], : shape[1]]
+
+
 def by_block(values: np.ndarray, mode: Literal["edge", "constant"] = "edge") -> np.ndarray:
     """Return the pixels of each block.
 

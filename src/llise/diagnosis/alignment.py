@@ -17,7 +17,7 @@ from llise.diagnosis.reduced_pictures import Level, levels
 from llise.diagnosis.registration import Registration
 from llise.diagnosis.result import Interval
 from llise.diagnosis.shift_search import FURTHEST_ROTATION, FURTHEST_SCALE, FURTHEST_SHIFT, search
-from llise.differences import BLOCK, by_block
+from llise.differences import BLOCK, by_block, pixels_of
 from llise.filters import greatest_around
 from llise.kinds.warping import Transform, warp
 
@@ -377,5 +377,4 @@ def _settled(moved: np.ndarray, copy: np.ndarray, box: tuple[slice, slice], meth
     judged = settled[rows.start // BLOCK : -(-rows.stop // BLOCK), cols.start // BLOCK : -(-cols.stop // BLOCK)]
     if judged.mean() < SETTLED:
         return moved
-    height, width = moved.shape
-    return np.where(settled.repeat(BLOCK, 0).repeat(BLOCK, 1)[:height, :width], copy, moved)
+    return np.where(pixels_of(settled, moved.shape), copy, moved)

@@ -17,7 +17,7 @@ from llise.diagnosis.colour_judge import ColourJudge
 from llise.diagnosis.colour_measures import ColorMeasures
 from llise.diagnosis.colour_settings import settings_of
 from llise.diagnosis.result import Diagnosis, Fault, Interval, label_blocks
-from llise.differences import BLOCK, measure_differences, psnr_of, ssim_of
+from llise.differences import BLOCK, measure_differences, pixels_of, psnr_of, ssim_of
 from llise.images import as_uint8
 from llise.labels import UNKNOWN
 
@@ -173,23 +173,23 @@ def _lumas_to_judge(
     own, other = as_uint8(_predicted(reference, findings)), as_uint8(copy)
     for finding in findings:
         if finding.luma_is_clean:  # what is left comes from clipping, or from a rule that is not quite right
-            inside = _pixels(scipy.ndimage.binary_dilation(finding.region, np.ones((3, 3), bool)), own.shape)
+            inside = pixels_of(scipy.ndimage.binary_dilation(finding.region, np.ones((3, 3), bool)), own.shape)
             large = np.abs(np.subtract(other, own, dtype=np.int16)) >= OUTLIER
             if large[inside].mean() < LEAST_IMPULSES:  # a few pixels that clipping made so
                 large = np.zeros_like(large)
             other = np.where(inside & ~large, own, other)
         elif not finding.is_rule:
-            inside = _pixels(finding.region, own.shape)
+            inside = pixels_of(finding.region, own.shape)
             line = finding.fit.levels_beside()
             if line is None and finding.luma < SURE:
                 other = _without_clipping(own, other, copy, inside)
             elif line is not None:
                 other = np.where(inside, np.clip(np.rint(line[0] * own + line[1]), 0, 255), other).astype(np.uint8)
         elif not finding.changes_levels:
-            inside = _pixels(finding.region, own.shape)
+            inside = pixels_of(finding.region, own.shape)
             own = np.where(inside, _corrected(own, reference, blocks, finding), own)
     if findings:  # elsewhere, programs that convert colours leave rounding
-        other = np.where(_pixels(blocks.changed, own.shape), other, own)
+        other = np.where(pixels_of(blocks.changed, own.shape), other, own)
     return own, other
 
 
@@ -243,7 +243,7 @@ def _predicted(reference: np.ndarray, findings: list[ColourFinding]) -> np.ndarr
     for finding in findings:
         if finding.is_rule:
             predicted = reference.copy() if predicted is reference else predicted
-            inside = _pixels(finding.region, reference.shape)
+            inside = pixels_of(finding.region, reference.shape)
             values = finding.fit.models[finding.kind].apply(reference[inside])
             predicted[inside] = np.clip(np.rint(values), 0, 255).astype(np.uint8)
     return predicted
@@ -268,10 +268,6 @@ def _features(colours: np.ndarray) -> np.ndarray:
 def _least_squares(features: np.ndarray, values: np.ndarray) -> np.ndarray:
     gram = features.T @ features + 1e-3 * len(features) * np.eye(features.shape[1], dtype=np.float32)
     return np.linalg.solve(gram, features.T @ values).astype(np.float32)
-
-
-def _pixels(region: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return region.repeat(BLOCK, 0).repeat(BLOCK, 1)[: shape[0], : shape[1]]
 
 
 def _fault(finding: ColourFinding, blocks: ColourBlocks, shape: tuple[int, ...]) -> Fault:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.diagnosis.block_sums import BLOCK
 from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.findings import Part
 from llise.diagnosis.outliers import outliers
 from llise.diagnosis.sets import CONTENT, UNKNOWN
-from llise.differences import by_block
+from llise.differences import by_block, pixels_of
 
 REPEATABLE = frozenset({"contrast", "luminance", "blur", "jpeg", "quantization", "sharpening"})
 """Kinds that can be made again pixel by pixel, wherever they are."""
@@ -93,8 +92,7 @@ def _by_median(estimates: CopyEstimates, area: np.ndarray) -> np.ndarray:
 
     A line fitted to all of the area would be drawn away by a second fault in a third of it.
     """
-    blocks = area.repeat(BLOCK, 0).repeat(BLOCK, 1)
-    chosen = np.flatnonzero(blocks[: estimates.copy.shape[0], : estimates.copy.shape[1]])
+    chosen = np.flatnonzero(pixels_of(area, estimates.copy.shape))
     chosen = chosen[:: max(chosen.size // MOST_PIXELS, 1)]
     before, after = (image.ravel()[chosen] for image in (estimates.reference, estimates.copy))
     order = np.lexsort((after, before))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from llise.diagnosis.block_sums import BLOCK, box_of
-from llise.differences import measure_differences
+from llise.differences import measure_differences, pixels_of
 from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.masks import eroded
 
@@ -142,9 +142,7 @@ def whole_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) ->
     >>> whole_pixels(image, image, np.eye(3, 2, dtype=bool)).mask.shape
     (20, 16)
     """
-    height, width = reference.shape
-    blocks = inner_blocks(region)
-    mask = blocks.repeat(BLOCK, 0).repeat(BLOCK, 1)[:height, :width]
+    mask = pixels_of(inner_blocks(region), reference.shape)
     return WholePixels(reference.astype(np.float32), copy.astype(np.float32), mask)
 
 
@@ -187,7 +185,7 @@ def region_pixels(
         places = [box]
     else:
         places = _choose_tiles(reference, blocks, box, tiles, side)
-    inside = blocks.repeat(BLOCK, 0).repeat(BLOCK, 1)[: reference.shape[0], : reference.shape[1]]
+    inside = pixels_of(blocks, reference.shape)
     return RegionPixels(_mosaic(reference, places), _mosaic(copy, places), _mosaic(inside, places, mask=True))
 
 

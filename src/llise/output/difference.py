@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 from PIL import Image, ImageDraw
 
-from llise.differences import BLOCK, ROUNDING
+from llise.differences import BLOCK, ROUNDING, pixels_of
 from llise.gate.judging import Comparison
 from llise.gate.outcome import Outcome, Status
 
@@ -135,8 +135,7 @@ def _regions(outcome: Outcome, comparison: Comparison) -> list[tuple[np.ndarray,
 
 def _outline(pixels: np.ndarray, region: np.ndarray, colour: tuple[int, ...], thin: bool) -> None:
     """Draw a line in a colour along the inner edge of a region, with a dark one around it unless it is thin."""
-    height, length = pixels.shape[:2]
-    inside = region.repeat(BLOCK, 0).repeat(BLOCK, 1)[:height, :length]
+    inside = pixels_of(region, pixels.shape)
     if thin:
         pixels[inside & ~_shrunk(inside, 1)] = colour
         return
