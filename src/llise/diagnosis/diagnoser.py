@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -186,7 +187,7 @@ class Diagnoser(ColourReference):
         """
         for image in images:
             # The products are small: threads of BLAS would spend more time waiting for one another than they save.
-            with _threadpools().limit(limits=1, user_api="blas"):
+            with _ONE_THREAD:
                 diagnosis = self._diagnose(image)
             yield diagnosis
 
@@ -322,6 +323,31 @@ class Diagnoser(ColourReference):
 def _threadpools() -> ThreadpoolController:
     """The libraries with threads of their own; to look for them takes milliseconds."""
     return ThreadpoolController()
+
+
+class _OneThread:
+    """BLAS with one thread while any thread of the process is inside: the limit is one for all of them.
+
+    A thread that is done first must not lift it from the others: sums in another order differ in their last digits.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _threadpools().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
 
 
 STATE = 2
