@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.differences import BLOCK, by_block
+from llise.differences import by_block, pixels_of
 from llise.kinds.fitting import robust_scale
 
 DISTANCES = (1, 3)
@@ -18,11 +18,18 @@ FAR, LEAST_FAR = 6.0, 16.0
 """Difference from the lines beside it, against a typical one and in grey levels, from which a pixel is far."""
 
 MOSTLY, MORE = 0.35, 5.0
-"""Share of far pixels from which a line is dead, and how many times that of most lines it must be."""
+"""Share of far pixels from which a line is dead, and how many times as large as that of most lines nearby it must be:
+noise in a region makes many lines alike."""
+
+NEAR = 16
+"""Distance up to which lines are near."""
 
 LEAST_LENGTH, MOST_LINES = 0.7, 0.06
 """Share of a line of the picture that an area must hold, and largest share of the lines that are dead: more are another
 fault."""
+
+FEW_ROWS = 96
+"""Number of rows, evenly chosen, that are looked at first: a dead column shows in these too."""
 
 NEW = 3.0
 """How many times as much as in the reference a line of the copy must differ from those beside it."""
@@ -58,7 +65,7 @@ def dead_lines(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.
     array([5])
     """
     before, error = reference.astype(np.int16), np.subtract(copy, reference, dtype=np.int16)
-    inside = area.repeat(BLOCK, 0).repeat(BLOCK, 1)[: copy.shape[0], : copy.shape[1]]
+    inside = pixels_of(area, copy.shape)
     found = np.zeros_like(area)
     for turned in (False, True):
         here = [values.T if turned else values for values in (before, error, inside)]
@@ -71,6 +78,8 @@ def dead_lines(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.
 def _far_pixels_of_dead_columns(reference: np.ndarray, error: np.ndarray, inside: np.ndarray) -> np.ndarray:
     """Pixels of dead columns that are far from the columns beside them."""
     far = np.zeros(error.shape, bool)
+    if not any(_may_be_dead(error[:: len(error) // FEW_ROWS or 1], distance) for distance in DISTANCES):
+        return far
     for distance in DISTANCES:
         apart = np.abs(_apart(error, distance))
         typical = robust_scale(apart[:: 1 + len(apart) // 64]) / 2
@@ -89,8 +98,16 @@ def _far_pixels_of_dead_columns(reference: np.ndarray, error: np.ndarray, inside
     used = count >= LEAST_LENGTH * len(error)
     if not used.any():
         return np.zeros_like(far)
-    dead = used & (share > max(MOSTLY, MORE * float(np.median(share[used]))))
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(share, NEAR, mode="reflect"), 2 * NEAR + 1)
+    dead = used & (share > np.maximum(MOSTLY, MORE * np.median(around, axis=1)))
     return far & dead if np.count_nonzero(dead) <= MOST_LINES * np.count_nonzero(used) else np.zeros_like(far)
+
+
+def _may_be_dead(error: np.ndarray, distance: int) -> bool:
+    """Whether some column is far from those beside it in enough of a few rows."""
+    apart = np.abs(_apart(error, distance))
+    far = apart > 2 * (FAR * robust_scale(apart) / 2 + LEAST_FAR)
+    return bool(np.count_nonzero(far, axis=0).max(initial=0) >= MOSTLY / 2 * len(error))
 
 
 def _apart(values: np.ndarray, distance: int) -> np.ndarray:
