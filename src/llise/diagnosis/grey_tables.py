@@ -178,6 +178,34 @@ def grey_pairs(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return np.bincount((before.astype(np.int32) * 256 + after).ravel(), minlength=1 << 16).reshape(256, 256)
 
 
+def median_table(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find the median of what each grey level became.
+
+    Parameters
+    ----------
+    before, after : ndarray of int, same shape
+        Greys of some pixels in the reference and in the copy, 0 to 255.
+
+    Returns
+    -------
+    table : ndarray of int16, shape (256,)
+        The medians; 0 for greys that no pixel had.
+    counts : ndarray of int, shape (256,)
+        Number of pixels that had each grey.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.grey_tables import median_table
+    >>> table, counts = median_table(np.array([7, 7, 7]), np.array([8, 90, 8]))
+    >>> int(table[7]), int(counts[7])
+    (8, 3)
+    """
+    below = grey_pairs(before, after).cumsum(axis=1)
+    counts = below[:, -1]
+    return (2 * below > counts[:, None]).argmax(axis=1).astype(np.int16), counts
+
+
 def _has_few_greys(before: np.ndarray, after: np.ndarray) -> bool:
     """Whether nearly all pixels of one grey in the reference have one of very few greys in the copy."""
     pairs = np.pad(grey_pairs(before, after), [(0, 0), (2, 2)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.diagnosis.grey_tables import grey_pairs
+from llise.diagnosis.grey_tables import median_table
 from llise.diagnosis.region_pixels import inner_blocks
 from llise.differences import by_block
 
@@ -58,7 +58,7 @@ def follows_no_table(reference: np.ndarray, copy: np.ndarray, region: np.ndarray
     if np.count_nonzero(inside) < LEAST_BLOCKS:
         return False
     before, after = by_block(reference)[inside], by_block(copy)[inside].astype(np.int16)
-    table, counts = _medians(before, after)
+    table, counts = median_table(before, after)
     off = (np.abs(after - table[before]) > TOLERANCE) & (counts[before] >= FEWEST)
     number = np.count_nonzero(off, axis=1)
     little = float(np.mean((number > 0) & (number <= SOME)))
@@ -96,16 +96,11 @@ def turns_greys_round(reference: np.ndarray, copy: np.ndarray, changed: np.ndarr
     before, after = before[touched], after[touched]
     if not before.size:
         return False
-    table, counts = _medians(before, after)
+    table, counts = median_table(before, after)
     known = np.flatnonzero(counts >= FEWEST)
-    if known.size < LEAST_GREYS or np.mean(np.abs(after - table[before]) <= TOLERANCE) < EXACTLY:
+    if np.unique(table[known]).size < LEAST_GREYS:  # as even patches leave, each of which makes one grey of many
+        return False
+    if np.mean(np.abs(after - table[before]) <= TOLERANCE) < EXACTLY:
         return False
     slope = np.polynomial.polynomial.polyfit(known, table[known], 1, w=np.sqrt(counts[known]))[1]
     return bool(slope <= FALLING)
-
-
-def _medians(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The median of what each grey became, and the number of pixels that had it."""
-    below = grey_pairs(before, after).cumsum(axis=1)
-    counts = below[:, -1]
-    return (2 * below > counts[:, None]).argmax(axis=1).astype(np.int16), counts
