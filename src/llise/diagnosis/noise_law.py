@@ -10,9 +10,10 @@ import numpy as np
 
 from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of, exchanged, is_set
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN_CODE, code_of, exchanged, is_set
 from llise.diagnosis.verification import accounts_for
 from llise.kinds.fitting import robust_scale
+from llise.kinds.jpeg_flips import has_impulses_before
 from llise.masks import dilated, islands
 
 EVEN, GROWING = "gaussian_noise", "speckle_noise"
@@ -23,13 +24,17 @@ which it follows the signal: in all, for each block, and for each block where co
 Gaussian noises on photographs one, after contrast, had more than 0; of 50 speckle noises all had 166 or more."""
 
 
-CODED, ALL_NOISE, LIKE_NOISE = 0.9, 0.97, 0.3
-"""Share of the error below which a JPEG coder alone does not account for a part, share that it explains with noise
-below it, and how unlike to what is left that noise may be."""
+CODED, NEARLY_ALL, ALL_NOISE, LIKE_NOISE = 0.9, 0.985, 0.97, 0.3
+"""Share of the error below which a JPEG coder alone does not account for a part, share below which impulses may have
+come before it, share that it explains with noise below it, and how unlike to what is left that noise may be."""
 
 LIKER, LEAST_LIKER, MOST_UNLIKE = 0.65, 0.06, 0.5
 """How much less unlike another noise must be, as a factor and in all, to be preferred to the likeliest one, and how
 unlike it may be. Of 38 impulses below JPEG on photographs, 29 were least unlike."""
+
+BLURRED, MAY_BE_BLURRED = 0.9, 0.1
+"""Share of the error that blur alone must explain if something strange or content seems likelier, and the least
+probability of blur, alone or over impulses."""
 
 FAR, LEAST_SPOT = 6.0, 5.0
 """Size of what is left, against its deviation and in grey levels, from which a pixel belongs to a spot."""
@@ -51,7 +56,7 @@ more."""
 
 
 def with_measured_noise(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-    """Exchange Gaussian and speckle noise in an answer that the power of the noise by grey level contradicts.
+    """Exchange Gaussian noise, speckle noise or both in an answer that the noise's power by grey level contradicts.
 
     Parameters
     ----------
@@ -83,6 +88,11 @@ def with_measured_noise(probabilities: np.ndarray, region: np.ndarray, estimates
     top = int(probabilities.argmax())
     kinds = set(SETS[top]) if top < UNKNOWN_CODE else set()
     other = kinds ^ {EVEN, GROWING}
+    if kinds == {EVEN, GROWING}:
+        alone = code_of(EVEN)
+        return (
+            exchanged(probabilities, top, alone) if estimates.of(region, SETS[alone]).growth <= NONE else probabilities
+        )
     if len(kinds & {EVEN, GROWING}) != 1 or not is_set(*other):
         return probabilities
     code = code_of(*other)
@@ -96,7 +106,7 @@ def with_hidden_noise(probabilities: np.ndarray, region: np.ndarray, estimates: 
 
     A JPEG coder can be repeated, so that much which it leaves means that something lies below it, which the networks of
     the judge hardly see.  Noise changes all blocks a little, impulses some of them much: how the power of what is left
-    is spread over blocks tells which it was.
+    is spread over blocks, and which coefficients take another step, tells which it was.
 
     Parameters
     ----------
@@ -126,7 +136,13 @@ def with_hidden_noise(probabilities: np.ndarray, region: np.ndarray, estimates: 
     hidden = {kind: code_of(kind, "jpeg") for kind in RANDOM}
     top = int(probabilities.argmax())
     coder = code_of("jpeg")
-    if top not in (coder, *hidden.values()) or estimates.of(region, SETS[coder]).explained >= CODED:
+    if top not in (coder, *hidden.values()):
+        return probabilities
+    explained = estimates.of(region, SETS[coder]).explained
+    below = hidden["impulse_noise"]
+    if top != below and explained < NEARLY_ALL and has_impulses_before(estimates.reference, estimates.copy, region):
+        return exchanged(probabilities, top, below)
+    if explained >= CODED:
         return probabilities
     found = {code: estimates.of(region, SETS[code]) for code in hidden.values()}
     all_noise = [code for code in found if found[code].explained >= ALL_NOISE]
@@ -143,6 +159,8 @@ def with_hidden_noise(probabilities: np.ndarray, region: np.ndarray, estimates: 
 
 def with_hidden_impulses(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
     """Exchange blur alone for blur over impulses where it leaves single spots that have nothing to do with edges.
+
+    The same where something strange or content seems likelier: the trails of impulses in a moved picture may be either.
 
     Parameters
     ----------
@@ -174,13 +192,46 @@ def with_hidden_impulses(probabilities: np.ndarray, region: np.ndarray, estimate
     >>> SETS[int(after.argmax())]
     ('blur', 'impulse_noise')
     """
+    alone, both = code_of("blur"), code_of("blur", "impulse_noise")
     top = int(probabilities.argmax())
-    if top != code_of("blur"):
-        return probabilities
-    rest = estimates.rest(region, SETS[top])
-    if rest is None or not _is_in_spots(*rest):
-        return probabilities
-    return exchanged(probabilities, top, code_of("blur", "impulse_noise"))
+    if top != alone:
+        strange = top == UNKNOWN_CODE or CONTENT in SETS[min(top, UNKNOWN_CODE)]
+        if not strange or probabilities[[alone, both]].sum() < MAY_BE_BLURRED:
+            return probabilities
+    least = 0.0 if top == alone else BLURRED
+    return exchanged(probabilities, top, both) if leaves_spots(region, estimates, least) else probabilities
+
+
+def leaves_spots(region: np.ndarray, estimates: CopyEstimates, least: float = 0.9) -> bool:
+    """Return whether blur leaves single spots of a part, as it does of impulses that it came after.
+
+    Parameters
+    ----------
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of the part.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+    least : float
+        Share of the error that blur alone must explain.
+
+    Returns
+    -------
+    bool
+        False where it leaves something else, or nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.noise_law import leaves_spots
+    >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
+    >>> leaves_spots(np.ones((16, 16), bool), CopyEstimates(image, image + 5))
+    False
+    """
+    if estimates.of(region, ("blur",)).explained < least:
+        return False
+    rest = estimates.rest(region, ("blur",))
+    return rest is not None and _is_in_spots(*rest)
 
 
 def _is_in_spots(rest: np.ndarray, reference: np.ndarray, mask: np.ndarray) -> bool:
