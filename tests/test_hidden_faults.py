@@ -14,11 +14,13 @@ from llise.diagnosis.dead_lines import dead_lines
 from llise.diagnosis.diagnoser import diagnose
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.findings import Part
-from llise.diagnosis.noise_law import with_hidden_impulses, with_hidden_noise
+from llise.diagnosis.noise_law import leaves_spots, with_hidden_impulses, with_hidden_noise
+from llise.diagnosis.noise_shape import is_strange_noise
 from llise.diagnosis.sets import SETS, code_of
 from llise.diagnosis.strays import without_strays
 from llise.kinds.cells import cell_of, nearest_mosaic
 from llise.kinds.jpeg import code_jpeg
+from llise.kinds.jpeg_flips import has_impulses_before
 from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.jpeg_tables import STANDARD_TABLE, VIDEO_TABLE, scale_of
 
@@ -154,3 +156,65 @@ def test_a_long_blur_to_one_side_below_jpeg_is_no_sure_shift():
     smeared = ndimage.correlate1d(PICTURE.astype(float), trail / trail.sum(), axis=1, origin=-6)
     found = diagnose(PICTURE, [coded(np.rint(smeared).astype(np.uint8), quality=8)])[0]
     assert not any("misalignment" in fault.kinds and fault.confidence >= 0.7 for fault in found.faults)
+
+
+@pytest.mark.parametrize("quality", [4, 7, 12, 30])
+def test_impulses_before_a_strong_coder_are_told_by_the_coefficients_that_take_another_step(quality):
+    rng = np.random.default_rng(quality)
+    assert has_impulses_before(PICTURE, coded(hit(0.006, quality), quality=quality), WHOLE)
+    for noise in (rng.normal(0, 10, PICTURE.shape), rng.normal(0, 1, PICTURE.shape) * np.sqrt(PICTURE)):
+        noisy = np.clip(np.rint(PICTURE + noise), 0, 255).astype(np.uint8)
+        assert not has_impulses_before(PICTURE, coded(noisy, quality=quality), WHOLE)
+    blurred = np.rint(ndimage.gaussian_filter(PICTURE.astype(float), 1.2)).astype(np.uint8)
+    for other in (PICTURE, blurred):
+        assert not has_impulses_before(PICTURE, coded(other, quality=quality), WHOLE)
+
+
+@pytest.mark.filterwarnings("error")
+def test_noise_after_a_coder_hides_its_steps_without_a_warning():
+    noisy = distortions.apply(coded(PICTURE, quality=2), "gaussian_noise", 300, random_state=0)
+    assert not has_impulses_before(PICTURE, noisy, WHOLE)
+    assert not has_impulses_before(PICTURE, coded(PICTURE, quality=100), WHOLE)
+
+
+def test_impulses_before_a_strong_coder_are_named():
+    found = diagnose(PICTURE, [coded(hit(0.006), quality=4)])[0]
+    assert set(found.verdict) == {"impulse_noise", "jpeg"}
+
+
+def test_trails_of_impulses_in_a_moved_picture_are_spots():
+    along = np.zeros((9, 9))
+    along[4] = 1 / 9
+    moved = lambda image: np.rint(ndimage.convolve(image.astype(float), along)).astype(np.uint8)
+    assert leaves_spots(WHOLE, CopyEstimates(PICTURE, moved(hit(0.004))))
+    assert not leaves_spots(WHOLE, CopyEstimates(PICTURE, moved(PICTURE)))
+    content = certain("content") * 0.5 + certain("blur", "impulse_noise") * 0.4
+    after = with_hidden_impulses(content, WHOLE, CopyEstimates(PICTURE, moved(hit(0.004))))
+    assert SETS[int(after.argmax())] == ("blur", "impulse_noise")
+
+
+def noises(sigma: float) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    columns = np.resize([1.0, 0.3, -1.0, -0.3], PICTURE.shape[1])
+    return {
+        "Gaussian": rng.normal(0, sigma, PICTURE.shape),
+        "uniform": rng.uniform(-1, 1, PICTURE.shape) * sigma * np.sqrt(3),
+        "Laplacian": rng.laplace(0, sigma / np.sqrt(2), PICTURE.shape),
+        "patterned": 0.8 * rng.normal(0, sigma, PICTURE.shape) + 0.8 * sigma * columns,
+    }
+
+
+@pytest.mark.parametrize("shape", noises(1.0))
+@pytest.mark.parametrize("sigma", [6.0, 20.0])
+def test_only_gaussian_noise_has_its_shape(shape, sigma):
+    copy = np.clip(np.rint(PICTURE + noises(sigma)[shape]), 0, 255).astype(np.uint8)
+    assert is_strange_noise(PICTURE, copy, WHOLE) == (shape != "Gaussian")
+    verdict = diagnose(PICTURE, [copy])[0].verdict
+    assert verdict == (("gaussian_noise",) if shape == "Gaussian" else ("unknown",))
+
+
+def test_few_pixels_do_not_tell_the_shape_of_noise():
+    copy = np.clip(np.rint(PICTURE + noises(9.0)["uniform"]), 0, 255).astype(np.uint8)
+    few = np.zeros_like(WHOLE)
+    few[5:11, 5:11] = True
+    assert not is_strange_noise(PICTURE, copy, few)

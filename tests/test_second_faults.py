@@ -18,7 +18,7 @@ from llise.diagnosis.left_over import left_over
 from llise.diagnosis.measures import likeness
 from llise.diagnosis.noise_law import with_measured_noise
 from llise.diagnosis.sets import SETS, code_of
-from llise.diagnosis.simpler_kinds import told_apart
+from llise.diagnosis.simpler_kinds import told_apart, without_negligible
 from llise.kinds.cells import cell_of, nearest_mosaic
 from llise.kinds.frequency_filter import filtered
 
@@ -182,3 +182,21 @@ def test_mosaics_of_means_by_area_are_made_again(side):
     grid = 256 / count, 0.0
     again = nearest_mosaic(image, copy, np.ones(image.shape, bool), (grid, grid))(image)
     assert np.mean((again - copy) ** 2) < 0.02 * np.mean((image - copy) ** 2)
+
+
+def test_noise_of_one_strength_everywhere_is_not_two_noises():
+    both = np.eye(len(SETS))[code_of("gaussian_noise", "speckle_noise")]
+    rng = np.random.default_rng(0)
+    even = rng.normal(0, 12, PICTURE.shape)
+    growing = rng.normal(0, 1, PICTURE.shape) * PICTURE / 8 + rng.normal(0, 4, PICTURE.shape)
+    for noise, kinds in ((even, ("gaussian_noise",)), (growing, ("gaussian_noise", "speckle_noise"))):
+        copy = np.clip(np.rint(PICTURE + noise), 0, 255).astype(np.uint8)
+        assert SETS[int(with_measured_noise(both, WHOLE, CopyEstimates(PICTURE, copy)).argmax())] == kinds
+
+
+@pytest.mark.parametrize(("kinds", "left"), [(("gaussian_noise", "sharpening"), "gaussian_noise"), (("jpeg",), "jpeg")])
+def test_a_kind_that_does_nothing_is_not_named(kinds, left):
+    copy = coded(PICTURE) if left == "jpeg" else distortions.apply(PICTURE, left, 150, random_state=0)
+    pair = np.eye(len(SETS))[code_of(*({*kinds} | {"gaussian_noise"}))]
+    after = without_negligible(pair, WHOLE, CopyEstimates(PICTURE, copy))
+    assert SETS[int(after.argmax())] == (left,)

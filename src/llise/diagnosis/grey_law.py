@@ -13,7 +13,7 @@ from llise.diagnosis.chains import GREY
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.region_pixels import whole_pixels
 from llise.diagnosis.s_curve import nearest_s_curves
-from llise.diagnosis.sets import code_of, exchanged
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN_CODE, code_of, exchanged
 from llise.kinds.fitting import fit_line
 
 NOT_MOVED, MOVED = 1.8, 2.2
@@ -36,6 +36,14 @@ LEAST_SHIFT, MUCH_NEARER, NEAR, AS_NEAR = 1.5, 2.0, 1.0, 1.25
 """Least shift with which an S-shaped curve is contrast with luminance, how many times nearer it must come than a curve
 without a shift, how near in grey levels, and up to how many times nearer it shows that there is no shift. Of 57
 S-shaped changes of contrast on photographs none was taken for both; of 22 with luminance 20 were found."""
+
+
+LEAST_LEFT, FAR_MORE, NO_PIVOT = 0.025, 2.5, 10.0
+"""Share of the error that luminance must leave more than contrast to be contrast, how many times as much it must leave,
+and distance from black and white in which the pivot of contrast is none."""
+
+NO_GAIN, AS_MUCH = 0.01, 0.01
+"""Difference of a gain from 1 up to which contrast is luminance, and how much more luminance may leave then."""
 
 
 def with_measured_curve(
@@ -88,6 +96,57 @@ def with_measured_curve(
         said = _by_s_curve(reference[mask], copy[mask]) if gain >= LEAST_GAIN else None
         wrong = said is not None and said != (top == both)
     return exchanged(probabilities, alone, both) if wrong else probabilities
+
+
+def with_measured_gain(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
+    """Exchange contrast and luminance, each with another kind, where the gain tells which of them it was.
+
+    Luminance has a gain of 1; contrast that has the same makes nothing else.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,) or more
+        Probabilities of a part.
+    region : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    ndarray
+        The same where the likeliest kinds are others, or both explain about as much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.grey_law import with_measured_gain
+    >>> from llise.diagnosis.sets import SETS, code_of
+    >>> rng = np.random.default_rng(0)
+    >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
+    >>> copy = (0.6 * image + 10 + rng.normal(0, 3, image.shape)).astype(np.uint8)
+    >>> luminance = np.eye(len(SETS))[code_of("luminance", "gaussian_noise")]
+    >>> after = with_measured_gain(luminance, np.ones((16, 16), bool), CopyEstimates(image, copy))
+    >>> SETS[int(after.argmax())]
+    ('contrast', 'gaussian_noise')
+    """
+    top = int(probabilities.argmax())
+    kinds = set(SETS[top]) if top < UNKNOWN_CODE else set()
+    by_grey = kinds & set(GREY)
+    other = kinds - by_grey
+    if len(by_grey) != 1 or not other or other == {CONTENT}:
+        return probabilities
+    contrast, luminance = (code_of(kind, *other) for kind in GREY)
+    by_contrast, by_luminance = (estimates.of(region, SETS[code]) for code in (contrast, luminance))
+    left, least = 1 - by_luminance.explained, 1 - by_contrast.explained
+    if by_grey == {"luminance"}:
+        usual = NO_PIVOT <= by_contrast.parameters["contrast"]["pivot"].value <= 255 - NO_PIVOT
+        wrong = usual and left >= max(LEAST_LEFT + least, FAR_MORE * least)
+        return exchanged(probabilities, top, contrast) if wrong else probabilities
+    gain = by_contrast.parameters["contrast"]["gain"].value
+    wrong = abs(gain - 1) <= NO_GAIN and left <= least + AS_MUCH
+    return exchanged(probabilities, top, luminance) if wrong else probabilities
 
 
 def _by_s_curve(before: np.ndarray, after: np.ndarray) -> bool | None:

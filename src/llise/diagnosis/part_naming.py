@@ -8,23 +8,27 @@ from dataclasses import replace
 import numpy as np
 
 from llise.diagnosis.block_sums import measure
-from llise.diagnosis.chains import GREY, RANDOM
+from llise.diagnosis.chains import GREY, HIDING, RANDOM
+from llise.diagnosis.content_signs import is_even_patch, is_from_elsewhere, without_clear_ground
 from llise.diagnosis.dead_lines import dead_lines
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.findings import Part
-from llise.diagnosis.grey_law import with_measured_curve
+from llise.diagnosis.grey_law import with_measured_curve, with_measured_gain
 from llise.diagnosis.grey_tables import TablePart, divided_by_tables
 from llise.diagnosis.judge import Judge, greys
+from llise.diagnosis.kinds_around import with_kinds_around
 from llise.diagnosis.left_over import has_fault_of_its_own, is_worth_a_look, left_over
-from llise.diagnosis.noise_law import with_hidden_impulses, with_hidden_noise, with_measured_noise
+from llise.diagnosis.noise_law import leaves_spots, with_hidden_impulses, with_hidden_noise, with_measured_noise
 from llise.diagnosis.novelty import FALSE_ALARMS, clues_of, named
-from llise.diagnosis.odd_greys import follows_no_table, turns_greys_round
+from llise.diagnosis.odd_greys import turns_greys_round
+from llise.diagnosis.oddities import is_odd
 from llise.diagnosis.outliers import outliers
 from llise.diagnosis.parts import split
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import core_of
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, code_of, exchanged
-from llise.diagnosis.simpler_kinds import exactly_made, simplest
+from llise.diagnosis.shifted_places import may_be_moved, shifted_place, with_moved_greys
+from llise.diagnosis.simpler_kinds import exactly_made, simplest, without_negligible
 from llise.diagnosis.taught import TaughtKinds
 from llise.diagnosis.verification import accounts_for, evidence, likely_sets, with_greys_as_judged
 from llise.diagnosis.weighing import weighed
@@ -41,6 +45,9 @@ least factor on their confidence then."""
 
 LIKELY = 0.5
 """Probability below which the kinds of a part are doubtful after the second look."""
+
+NOTHING_LEFT = 0.998
+"""Share of the error from which a filter or coder leaves no room for a second kind in some place."""
 
 NOT_ACCOUNTED = 0.65
 """Factor on the confidence in kinds that leave much of a part unexplained, though they are usually found exactly."""
@@ -71,15 +78,6 @@ LEAST_STRANGE, SURELY_STRANGE = 0.51, 0.97
 
 RARE = 1e-3
 """Greatest p-value of parts with settings or details that named kinds never had."""
-
-WIDEST_RADIUS = 5.8
-"""Radius in pixels from which sharpening, which programs do with 5 at most, is a change of local contrast."""
-
-WIDE_RADIUS, LEAST_GAIN, NEAR_BLACK = 3.1, 1.006, 30.0
-"""Radius in pixels, gain and pivot of sharpening with contrast that is a change of local contrast too: it makes all
-greys a little brighter by a factor, which leaves black as it is, while programs that change contrast keep a grey near
-the middle. Of twelve such changes on photographs all were so, of 28 sharpened copies with contrast or luminance
-none."""
 
 
 class PartNaming:
@@ -143,14 +141,15 @@ class PartNaming:
         list of Part
             Each with the probabilities of its kinds.
         """
-        areas = list(areas)
+        areas = [without_clear_ground(self.reference, image, area) for area in areas]
         odd = bool(areas) and turns_greys_round(self.reference, image, np.any(areas, axis=0))
-        parts = [
-            self._named(part, estimates)
+        looked_at = [
+            part
             for number, area in enumerate(areas if self._taught or not odd else [])
-            for main in self._divided(number, image, area)
+            for main in self._divided(number, image, area, estimates)
             for part in self._with_places(main, image, estimates)
         ]
+        parts = [self._named(part, estimates) for part in with_kinds_around(looked_at, estimates)]
         if odd and not any(part.is_taught for part in parts):  # a kind of one's own may turn greys round
             return [self._strange(number, area) for number, area in enumerate(areas)]
         return parts
@@ -164,11 +163,11 @@ class PartNaming:
     def _judge(self, regions: np.ndarray, context: np.ndarray) -> np.ndarray:
         return self.judge(regions, context, self._greys, self._taught)
 
-    def _divided(self, number: int, image: np.ndarray, area: np.ndarray) -> list[Part]:
+    def _divided(self, number: int, image: np.ndarray, area: np.ndarray, estimates: CopyEstimates) -> list[Part]:
         """Parts of an area with the probabilities of their kinds; what stands out from the area is judged by itself."""
         lines = dead_lines(self.reference, image, area)
         if lines.any():
-            return self._beside_lines(number, image, area, lines)
+            return self._beside_lines(number, image, area, lines, estimates)
         tables = divided_by_tables(self.reference, image, area)
         if tables:
             return self._by_tables(number, image, tables)
@@ -178,9 +177,29 @@ class PartNaming:
             if all({CONTENT, UNKNOWN} & set(part.kinds) for part in added):
                 rest = self._split(number, image, area & ~strange)
                 return [*rest, *(replace(part, stands_out=True) for part in added)]
-        return self._split(number, image, area)
+        parts = self._split(number, image, area)
+        return self._under_greys(parts, image, area, estimates) or parts
 
-    def _beside_lines(self, number: int, image: np.ndarray, area: np.ndarray, lines: np.ndarray) -> list[Part]:
+    def _under_greys(
+        self, parts: list[Part], image: np.ndarray, area: np.ndarray, estimates: CopyEstimates
+    ) -> list[Part]:
+        """Parts of an area that has contrast or luminance over its kind in one place; none if there is no such one."""
+        alone = len(parts) == 1 and (set(parts[0].kinds) <= set(GREY) or _is_made_exactly(parts[0], estimates))
+        place = None if alone else shifted_place(self.reference, image, area)
+        if place is None:
+            return []
+        number, rest = parts[0].area, area & ~place
+        around = self._name(number, image, rest).kinds
+        if not may_be_moved(around):
+            return []
+        own = with_moved_greys(self._name(number, image, place), rest, around, estimates)
+        if own.confidence < LIKELY or not set(GREY) & set(own.kinds):
+            return []
+        return [*self._split(number, image, rest), replace(own, stands_out=True)]
+
+    def _beside_lines(
+        self, number: int, image: np.ndarray, area: np.ndarray, lines: np.ndarray, estimates: CopyEstimates
+    ) -> list[Part]:
         """Dead lines as content, and the parts of the rest, which are judged at some distance from the lines."""
         probabilities = np.zeros(len(self._sets))
         probabilities[[code_of(CONTENT), code_of("impulse_noise")]] = SURE_OF_LINES, 1 - SURE_OF_LINES
@@ -190,7 +209,7 @@ class PartNaming:
         rest = area & ~dilated(lines)
         if not rest.any():
             return parts
-        others = self._divided(number, image, rest)
+        others = self._divided(number, image, rest, estimates)
         largest = max(others, key=lambda part: part.mask.sum())
         beside = area & ~rest & ~lines
         return [*parts, *(replace(part, mask=part.mask | beside) if part is largest else part for part in others)]
@@ -204,9 +223,9 @@ class PartNaming:
             if table is largest:
                 continue
             part = self._name(area, image, table.mask)
-            if part.kinds == main.kinds == ("contrast",) and table.is_shift_of(largest):
-                both = exchanged(part.probabilities, code_of("contrast"), code_of(*GREY))
-                part = replace(part, probabilities=both)
+            if main.kinds == ("contrast",) and set(part.kinds) <= set(GREY) and table.is_shift_of(largest):
+                both = exchanged(part.probabilities, int(part.probabilities.argmax()), code_of(*GREY))
+                part = replace(part, probabilities=both, stands_out=True)
             parts.append(part)
         return parts
 
@@ -260,9 +279,23 @@ class PartNaming:
             return part
         probabilities = with_hidden_noise(self._weighed(part, estimates, thorough), part.mask, estimates)
         probabilities = with_hidden_impulses(probabilities, part.mask, estimates)
+        probabilities = without_negligible(probabilities, part.mask, estimates)
         probabilities = with_measured_noise(probabilities, part.mask, estimates)
-        probabilities = with_measured_curve(probabilities, part.mask, self._greys[0], estimates)
+        probabilities = with_measured_gain(probabilities, part.mask, estimates)
+        if not part.stands_out:  # two curves, one after the other, may leave any grey as it is
+            probabilities = with_measured_curve(probabilities, part.mask, self._greys[0], estimates)
+            probabilities = self._with_sure_content(probabilities, part.mask, estimates)
         return replace(part, probabilities=probabilities)
+
+    def _with_sure_content(self, probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
+        """Probabilities with content first where a part is an even patch, or strange but found elsewhere."""
+        top = int(probabilities.argmax())
+        if top == code_of(CONTENT):
+            return probabilities
+        pictures = self.reference, estimates.copy, region
+        strange = UNKNOWN in SETS[top] or probabilities[top] < LIKELY
+        sure = is_even_patch(*pictures) or (strange and is_from_elsewhere(*pictures))
+        return exchanged(probabilities, top, code_of(CONTENT)) if sure else probabilities
 
     def _weighed(self, part: Part, estimates: CopyEstimates, thorough: bool) -> np.ndarray:
         codes = likely_sets(part.probabilities, part.mask, estimates, thorough)
@@ -294,7 +327,9 @@ class PartNaming:
         likely = part.is_content or part.stands_out or part.mask.mean() < SMALL_CONTENT
         added = CONTENT in nearest and likely and part.mask.mean() < LARGEST_CONTENT
         accounted = estimate.explained >= MADE_AGAIN and not set(nearest) & {CONTENT, *RANDOM}
-        if self._is_odd(part, nearest, estimates):
+        if nearest == ("blur", "impulse_noise") and p_value < self.false_alarms:
+            accounted = leaves_spots(part.mask, estimates)
+        if is_odd(part.mask, nearest, estimates):
             p_value, accounted = min(p_value, RARE), False
         if p_value < self.false_alarms and not added and not accounted:
             strange = max(strange, LEAST_STRANGE)
@@ -309,29 +344,12 @@ class PartNaming:
             usual *= NOT_ACCOUNTED
         return replace(part, probabilities=known * usual, p_value=p_value)
 
-    def _is_odd(self, part: Part, kinds: tuple[str, ...], estimates: CopyEstimates) -> bool:
-        """Whether kinds fit a part in the mean, but with settings or details that they never have."""
-        if set(kinds) <= set(GREY):
-            return follows_no_table(estimates.reference, estimates.copy, part.mask)
-        if "sharpening" in kinds and set(kinds) <= {"sharpening", *GREY}:
-            return _is_local_contrast(part.mask, kinds, estimates)
-        return False
 
-
-def _is_local_contrast(region: np.ndarray, kinds: tuple[str, ...], estimates: CopyEstimates) -> bool:
-    """Whether sharpening, alone or with a change of greys, is so wide that it changes local contrast instead."""
-    own = estimates.of(region, kinds).parameters.get("sharpening")
-    if not own:
+def _is_made_exactly(part: Part, estimates: CopyEstimates) -> bool:
+    """Whether one filter or coder makes all of a part."""
+    if part.is_taught or len(part.kinds) > 1 or part.kinds[0] not in HIDING:
         return False
-    if own["radius"].value >= WIDEST_RADIUS:
-        return True
-    if len(kinds) == 1:
-        return False
-    both = estimates.of(region, SETS[code_of("contrast", "sharpening")]).parameters
-    if not both.get("contrast") or not both.get("sharpening"):
-        return False
-    gain, pivot = (both["contrast"][name].value for name in ("gain", "pivot"))
-    return both["sharpening"]["radius"].value >= WIDE_RADIUS and gain >= LEAST_GAIN and pivot <= NEAR_BLACK
+    return estimates.of(part.mask, part.kinds).explained >= NOTHING_LEFT
 
 
 def is_made_from_reference(part: Part, estimates: CopyEstimates) -> bool:

@@ -18,7 +18,7 @@ from llise.diagnosis.chains import GREY
 from llise.diagnosis.features import curve_misfit
 from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import core_of
-from llise.diagnosis.sets import SETS
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN
 from llise.filters import mean_around
 from llise.masks import boxes, closed, dilated, islands
 
@@ -39,6 +39,10 @@ SURE_OF_KIND = 0.75
 
 NOISES = {"gaussian_noise", "speckle_noise"}
 """Kinds that the judge confuses where grey levels vary little: a part that surely has one of them is told apart."""
+
+HARDLY_MAIN, LEAST_APART, MOST_APART = 0.1, 24, 0.5
+"""Probability of the kinds of an area up to which a place in it surely has others, whatever they are, the fewest blocks
+of such a place, and its largest share of the area."""
 
 MOST_TILES = 1600
 """Most tiles of one size that are judged in an area; larger areas are sampled more coarsely."""
@@ -188,7 +192,7 @@ class _Split:
         least = max(LEAST_PART, 0.015 * size)
         candidates = [int(code) for code in np.argsort(-counts)[:5] if counts[code] >= least]
         if not set(candidates) - {main}:
-            return None
+            return self._apart_from(main, evidence, least)
         candidates = list(dict.fromkeys([*candidates, main]))
         for _ in range(4):
             labels = self._label(evidence, candidates, least)
@@ -197,10 +201,30 @@ class _Split:
                 break
             candidates = sorted(kept)
         if len(candidates) < 2:
-            return None
+            return self._apart_from(main, evidence, least)
         small = _Tiles(self, 2 if tiles.wanted_side > 2 else 1)
         small.judge(small.filled)
         return self._label(evidence + small.evidence(), candidates, least)
+
+    def _apart_from(self, main: int, evidence: np.ndarray, least: float) -> np.ndarray | None:
+        """Codes of the area's kinds and of whatever is surely not of these kinds, though tiles differ about what it is.
+
+        None where there is no such place.
+        """
+        if not (evidence.argmax(axis=-1) != main)[self.area].any():
+            return None
+        weight = self.area.astype(float)
+        smooth = np.stack([mean_around(values * weight, 3, "constant") for values in np.moveaxis(evidence, -1, 0)])
+        others = _without_islands((smooth.argmax(axis=0) != main).astype(int), self.area, least)
+        place = (others > 0) & self.area
+        if not max(LEAST_APART, least) <= place.sum() <= MOST_APART * self.area.sum():
+            return None
+        named = self.name(place)
+        alike = [_family(members) == _family(self.sets[main]) for members in self.sets]
+        best = int(named.argmax())
+        if named[alike].sum() > HARDLY_MAIN or {CONTENT, UNKNOWN, *GREY} & set(self.sets[best]):
+            return None
+        return np.where(place, best, main)
 
     def _label(self, evidence: np.ndarray, candidates: list[int], least: float) -> np.ndarray:
         """Best candidate of each block after smoothing; islands smaller than ``least`` go to what surrounds them."""
@@ -300,6 +324,11 @@ class _Tiles:
         used = chosen.any(axis=1)
         along = np.tensordot(down[:, used].T, self.split.sums, 1)
         return np.matmul(across.T, along)[chosen[used]]
+
+
+def _family(kinds: tuple[str, ...]) -> frozenset[str]:
+    """Kinds with one name for those that are easily taken for one another: both noises, both changes of the greys."""
+    return frozenset("noise" if kind in NOISES else "grey" if kind in GREY else kind for kind in kinds)
 
 
 def _differs(part: np.ndarray, rest: np.ndarray) -> bool:

@@ -10,11 +10,12 @@ from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import MAY_BE_TAUGHT
 from llise.diagnosis.findings import Part
-from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, exchanged
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, exchanged
 from llise.diagnosis.verification import LEAST_BLOCKS, LIKELY
 
-NEARLY_ALL, AS_MUCH = 0.95, 0.02
-"""Share of the error that one kind of a pair must explain, and how much less than both, to be preferred."""
+NEARLY_ALL, AS_MUCH, MUCH_MORE = 0.95, 0.02, 3.0
+"""Share of the error that one kind of a pair must explain, how much less than both, and how many times as much as these
+it may leave, to be preferred."""
 
 WELL_EXPLAINED, AS_WELL, NEXT_TO_NOTHING, FILTERED = 0.85, 2.0, 0.01, 0.05
 """Share of the error that the kinds of the area must explain, how many times as much they may leave as the part's own
@@ -32,6 +33,13 @@ REPEATABLE = {"contrast", "luminance", "blur", "jpeg", "sharpening"}
 LEAVES_SOMETHING, NEXT_TO_ALL = 0.99, 0.997
 """Kinds that can be made again exactly, the share of the error below which such a kind leaves something that another
 one did, and the share from which others leave next to nothing."""
+
+FAR_MORE, FAR_LESS = 0.3, 4.0
+"""Share of the error from which JPEG 2000 with another kind leaves so much that two others are preferred, and how many
+times less these must leave."""
+
+NEGLIGIBLE = {"gaussian_noise": ("sigma", 0.8), "sharpening": ("amount", 0.05), "luminance": ("offset", 0.7)}
+"""Setting of a kind, and the value below which the kind does nothing; sharpening is not found exactly beside a blur."""
 
 MADE_AGAIN, SIMILAR = 0.98, (12.0, 1.6)
 """Share of the error of a part that the kinds of a larger one must explain with similar settings, the greatest
@@ -153,6 +161,10 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
             break
         if host.kinds == part.kinds or host.is_taught or ELSEWHERE & set(host.kinds):
             continue
+        # Noise that was coded with a high quality, or whose greys were moved a little, looks like the noise around it.
+        sure = part.confidence >= DOUBTFUL or (part.stands_out and bool(set(GREY) & set(part.kinds)))
+        if sure and set(host.kinds) & set(RANDOM) and set(host.kinds) < set(part.kinds):
+            continue
         found = estimates.with_settings_of(host.mask, part.mask, host.kinds)
         least = SAME_SETTINGS_OF_UNKNOWN if part.kinds == (UNKNOWN,) else SAME_SETTINGS
         if found.explained >= least and (found.unlike <= ALIKE or not set(RANDOM) & set(host.kinds)):
@@ -223,8 +235,51 @@ def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstim
         if kind not in HIDING or probabilities[one] < LIKELY:
             continue
         alone = estimates.of(region, (kind,)).explained
-        if alone >= NEARLY_ALL and alone >= explained - AS_MUCH:
+        little = max(NEXT_TO_NOTHING, MUCH_MORE * (1 - explained))
+        if alone >= max(NEARLY_ALL, explained - AS_MUCH, 1 - little):
             return exchanged(probabilities, pair, one)
+    return probabilities
+
+
+def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
+    """Prefer one kind to a pair of which the other kind has settings with which it does nothing.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,) or more
+        Probabilities of a part.
+    region : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    ndarray
+        With those of the pair and of the one kind exchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.sets import SETS, code_of
+    >>> from llise.diagnosis.simpler_kinds import without_negligible
+    >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
+    >>> noisy = (image + np.random.default_rng(0).normal(0, 9, image.shape)).astype(np.uint8)
+    >>> both = np.eye(len(SETS))[code_of("luminance", "gaussian_noise")]
+    >>> SETS[int(without_negligible(both, np.ones((16, 16), bool), CopyEstimates(image, noisy)).argmax())]
+    ('gaussian_noise',)
+    """
+    top = int(probabilities.argmax())
+    if top >= UNKNOWN_CODE or len(SETS[top]) < 2:
+        return probabilities
+    found = estimates.of(region, SETS[top]).parameters
+    for kind, other in (SETS[top], SETS[top][::-1]):
+        name, least = NEGLIGIBLE.get(kind, ("", 0.0))
+        if kind == "sharpening" and other not in RANDOM:
+            continue
+        if name in found.get(kind, {}) and abs(found[kind][name].value) < least:
+            return exchanged(probabilities, top, SETS.index((other,)))
     return probabilities
 
 
@@ -266,6 +321,11 @@ def exactly_made(
     """
     top = int(probabilities.argmax())
     exact = [code for code in codes if set(SETS[code]) <= REPEATABLE]
+    if "jpeg2000" in SETS[min(top, UNKNOWN_CODE)] and exact:
+        best = max(exact, key=lambda code: estimates.of(region, SETS[code]).explained)
+        left, least = (1 - estimates.of(region, SETS[code]).explained for code in (top, best))
+        if len(SETS[best]) == len(SETS[top]) and left > FAR_MORE and least * FAR_LESS <= left:
+            return exchanged(probabilities, top, best)
     if top not in exact or estimates.of(region, SETS[top]).explained >= LEAVES_SOMETHING:
         return probabilities
     best = max(exact, key=lambda code: estimates.of(region, SETS[code]).explained)
