@@ -12,6 +12,9 @@ LEAST_TRACE = 0.04
 LEAST_CELL = 1.5
 """Side of a cell in pixels below which most pixels of a mosaic stay as they are."""
 
+ONE_GREY = 2.0
+"""Range of nearly all greys of a region up to which nothing but one grey is left of it."""
+
 LEAST_LEVELS, LEVEL_SHARE = 3, 0.02
 """Number of grey levels that a quantised region must have, each with at least a share of its pixels."""
 
@@ -22,7 +25,8 @@ def is_visible(
     """Return whether a kind differs from all simpler ones in a region.
 
     In a flat region, a contrast change equals a luminance shift, speckle noise equals Gaussian noise, and quantization
-    leaves one or two grey levels. A mosaic of tiny cells hardly changes anything.
+    leaves one or two grey levels. Where contrast or blur leaves one grey, each equals the other and an even patch. A
+    mosaic of tiny cells hardly changes anything.
 
     Parameters
     ----------
@@ -32,6 +36,8 @@ def is_visible(
     parameters : dict
         Settings in the kind's own units, as far as they are known.
     """
+    if kind in ("contrast", "blur") and np.ptp(np.quantile(after[mask], (0.05, 0.95))) <= ONE_GREY:
+        return bool(np.ptp(np.quantile(before[mask], (0.05, 0.95))) <= ONE_GREY)
     if kind == "contrast":
         difference = after[mask].astype(float) - before[mask]
         return bool(difference.var() >= LEAST_TRACE * np.mean(difference**2))
