@@ -1,6 +1,7 @@
 """How well damage is recognised: which kinds, where, how strong, how sure; on pictures that did not train the judge.
 
     python benchmarks/recognition.py                    # the training pictures, each by a network that never saw it
+    python benchmarks/recognition.py --left-out FOLDER  # the same by whole judges that never saw it (left_out.py)
     python benchmarks/recognition.py --pictures FOLDER  # the shipped judge on photographs of your own
     python benchmarks/recognition.py --quick            # about a minute
 
@@ -81,6 +82,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="two pictures, a tenth of the images")
     parser.add_argument("--share", type=float, default=1.0, help="share of the images to make, drawn at random")
     parser.add_argument("--seed", type=int, default=SEED, help="seed for all images; another one makes fresh images")
+    parser.add_argument("--left-out", type=Path, help="folder of judges, each trained without the picture of its name")
     parser.add_argument("--judge", type=Path, help="judge file to use instead of the shipped one")
     parser.add_argument("--records", type=Path, help="file of JSON lines: what is in it is not measured again")
     parser.add_argument("--failures", action="store_true", help="list each image that was judged wrongly")
@@ -150,6 +152,11 @@ def references(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, P
         for file in files[: 2 if options.quick else None]:
             yield file.stem, np.ascontiguousarray(read_image(file)[: 2 * MOST, : 2 * MOST]), options.judge
         return
+    if options.left_out:
+        for file in sorted(options.left_out.glob("*.safetensors"))[: 2 if options.quick else None]:
+            if chosen is None or file.stem in chosen:
+                yield file.stem, training_picture(file.stem), file
+        return
     judge = Judge.load(options.judge) if options.judge else shipped_judge()
     with tempfile.TemporaryDirectory() as folder:
         for number, (names, network) in enumerate(single_judges(judge)[: 1 if options.quick else None]):
@@ -157,7 +164,12 @@ def references(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, P
             network.save(file)
             for name in names[: 2 if options.quick else None]:
                 if chosen is None or name in chosen:
-                    yield name, np.ascontiguousarray(pictures.load(name)[:MOST, :MOST]), file
+                    yield name, training_picture(name), file
+
+
+def training_picture(name: str) -> np.ndarray:
+    """Return the part of a training picture that is judged."""
+    return np.ascontiguousarray(pictures.load(name)[:MOST, :MOST])
 
 
 if __name__ == "__main__":

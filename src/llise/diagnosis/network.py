@@ -17,6 +17,10 @@ Weights = list[np.ndarray]
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
+HIDDEN, BATCH, RATE, DROPOUT, DECAY = (448, 224), 512, 2e-3, 0.35, 1e-3
+"""Units in the hidden layers, samples in one step, largest learning rate, share of hidden units that are left out in a
+step, and weight decay."""
+
 
 def logits(weights: Weights, x: np.ndarray) -> np.ndarray:
     """Return the network's outputs before the softmax.
@@ -107,12 +111,12 @@ def train(
     codes: np.ndarray,
     n_classes: int,
     *,
-    hidden: tuple[int, int] = (448, 224),
+    hidden: tuple[int, int] = HIDDEN,
     epochs: int = 24,
-    batch: int = 512,
-    rate: float = 2e-3,
-    dropout: float = 0.35,
-    decay: float = 1e-3,
+    batch: int = BATCH,
+    rate: float = RATE,
+    dropout: float = DROPOUT,
+    decay: float = DECAY,
     seed: int = 0,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Weights:
@@ -168,7 +172,7 @@ def train(
             chosen = order[start : start + batch]
             gradient = _gradient(weights, x[chosen].astype(np.float32), codes[chosen], dropout, rng)
             step += 1
-            speed = rate * _one_cycle(step / steps)
+            speed = rate * one_cycle(step / steps)
             correction = np.sqrt(1 - BETA2**step) / (1 - BETA1**step)
             for w, g, m, v in zip(weights, gradient, first, second):
                 m += (1 - BETA1) * (g - m)
@@ -187,8 +191,25 @@ def _first_weights(sizes: tuple[int, ...], rng: np.random.Generator) -> Weights:
     return weights
 
 
-def _one_cycle(part: float) -> float:
-    """Learning rate against its largest: up in the first 30 % of the steps, then down to nothing, along cosines."""
+def one_cycle(part: float) -> float:
+    """Return the learning rate against its largest: up in the first 30 % of the steps, then down to nothing.
+
+    Parameters
+    ----------
+    part : float
+        Share of the steps that are done, 0 to 1.
+
+    Returns
+    -------
+    float
+        At most 1; rises and falls along cosines.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.network import one_cycle
+    >>> [round(float(one_cycle(part)), 2) for part in (0, 0.3, 1)]
+    [0.04, 1.0, 0.0]
+    """
     if part < 0.3:
         return 0.04 + 0.96 * 0.5 * (1 - np.cos(np.pi * part / 0.3))
     return 0.5 * (1 + np.cos(np.pi * (part - 0.3) / 0.7))
