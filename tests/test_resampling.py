@@ -175,6 +175,46 @@ def test_other_filters_do_not_become_resamplings(blur):
     assert fit_resampling(image, copy, np.ones(image.shape, bool), sigma=1.2, left=1.5) is None
 
 
+def coded(image: np.ndarray, quality: int) -> np.ndarray:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "JPEG", quality=quality)
+    return np.asarray(Image.open(file))
+
+
+def by_line(image: np.ndarray, gain: float, offset: float) -> np.ndarray:
+    return np.clip(np.rint(gain * image.astype(float) + offset), 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("name", ["coffee", "chelsea"])
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "settings"),
+    [
+        ("jpeg", lambda x: coded(x, 55), None, {"quality": 55}),
+        ("jpeg", None, lambda x: coded(x, 12), {"quality": 12}),
+        ("luminance", None, lambda x: by_line(x, 1, -14), {"offset": -14}),
+        ("contrast", lambda x: by_line(x, 0.7, 30), None, {"gain": 0.7, "pivot": 100}),
+    ],
+    ids=["JPEG before", "JPEG after", "luminance after", "contrast before"],
+)
+def test_the_factor_is_found_beside_another_kind(name, kind, before, after, settings):
+    image = load(name)[:400, :512]
+    copy = resampled(before(image) if before else image, 2.6, FILTER.BOX, FILTER.BILINEAR)
+    found = estimate_fault(image, after(copy) if after else copy, whole(image), tuple(sorted(("blur", kind))))
+    assert found.explained >= (0.93 if kind == "jpeg" else 0.97)
+    assert found.parameters["blur"]["factor"].value == pytest.approx(2.6, rel=0.03)
+    for setting, value in settings.items():
+        assert found.parameters[kind][setting].value == pytest.approx(value, abs=0.5, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "luminance", "contrast"])
+def test_other_filters_beside_another_kind_do_not_become_resamplings(kind):
+    image = load("coffee")
+    copy = ndimage.gaussian_filter(image, 1.4)
+    copy = {"jpeg": coded(copy, 20), "luminance": by_line(copy, 1, 9), "contrast": by_line(copy, 1.2, -20)}[kind]
+    found = estimate_fault(image, copy, whole(image), tuple(sorted(("blur", kind))))
+    assert "factor" not in found.parameters["blur"]
+
+
 @pytest.mark.parametrize("shape", [(8, 8), (16, 200), (64, 64)])
 def test_few_pixels_and_flat_pictures_have_no_resampling(shape):
     flat = np.full(shape, 90, np.uint8)

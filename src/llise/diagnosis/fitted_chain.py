@@ -8,6 +8,9 @@ import numpy as np
 
 from llise.kinds.fitting import Fit
 
+Step = tuple[str, Fit]
+"""A kind and its settings."""
+
 
 @dataclass(frozen=True, eq=False)
 class Chain:
@@ -32,7 +35,7 @@ class Chain:
     [100.0, 105.0]
     """
 
-    steps: tuple[tuple[str, Fit], ...]
+    steps: tuple[Step, ...]
     hit: np.ndarray | None = None
     is_whole: bool = False
 

@@ -1,23 +1,43 @@
-"""Blur that is nothing but a reduction in size and back, which only the whole picture shows."""
+"""Blur that is nothing but a reduction in size and back, which only the whole picture shows.
+
+It is also looked for beside contrast, luminance or a JPEG coder that came before or after it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from llise.diagnosis.accounts import Account, account_for
-from llise.diagnosis.fitted_chain import Chain
+from llise.diagnosis.chains import GREY
+from llise.diagnosis.fitted_chain import Chain, Step
 from llise.diagnosis.region_pixels import RegionPixels
 from llise.kinds.fitting import ROUNDING, Fit
-from llise.kinds.resampling_fit import fit_resampling
+from llise.kinds.jpeg import jpeg_fit
+from llise.kinds.jpeg_quality import CoefficientPairs
+from llise.kinds.registry import get
+from llise.kinds.resampling_fit import Resampling, fit_resampling
 
 LEFT_BY_KERNEL = 0.01, 0.5
 """Shares of the error between which lies what the best kernel leaves of a resampling."""
 
-CLEARLY, LEAST_EXPLAINED = 0.6, 0.97
-"""Share of what a kernel leaves that a resampling may leave, and share of the error that it must explain."""
+CLEARLY, LEAST_EXPLAINED, LEAST_CODED = 0.6, 0.97, 0.93
+"""Share of what a kernel leaves that a resampling may leave, and share of the error that it must explain, without and
+with a coder after it: a difference of one grey level takes some coefficients to another step."""
 
 LEAST_PIXELS = 1024
 """Number of pixels from which on a resampling is told from other blurs."""
+
+BESIDE = {*GREY, "jpeg"}
+"""Kinds beside which a resampling is looked for."""
+
+PROMISING = 0.85
+"""Share of what a kernel leaves that a resampling may leave before other qualities of the coder are tried."""
+
+LEAST_GAIN = 0.1
+"""Least gain of a change of contrast that can be taken back."""
+
+QUALITIES_BESIDE = (-8, -5, -3, -2, -1, 1, 2, 3, 5, 8)
+"""Differences of the qualities that are tried for a coder before a resampling from the one before a kernel."""
 
 
 def may_be_resampled(account: Account) -> bool:
@@ -31,7 +51,7 @@ def may_be_resampled(account: Account) -> bool:
     Returns
     -------
     bool
-        Whether it is a blur alone, not along a line, whose kernel leaves as much as it does of a resampling.
+        Whether it is a blur, not along a line, whose kernel leaves as much as it does of a resampling.
 
     Examples
     --------
@@ -43,10 +63,11 @@ def may_be_resampled(account: Account) -> bool:
     >>> [may_be_resampled(Account(blur, {"blur": 1.0}, explained, 0.0, 0.0, 0.0)) for explained in (0.95, 0.999)]
     [True, False]
     """
-    if [kind for kind, _ in account.chain.steps] != ["blur"]:
+    steps = dict(account.chain.steps)
+    if "blur" not in steps or set(steps) - {"blur"} - BESIDE:
         return False
     least, most = LEFT_BY_KERNEL
-    is_line = "length" in account.chain.steps[0][1].parameters
+    is_line = "length" in steps["blur"].parameters
     return not is_line and least <= 1 - account.explained <= most
 
 
@@ -56,7 +77,7 @@ def resampled_account(account: Account, pixels: RegionPixels) -> Account | None:
     Parameters
     ----------
     account : Account
-        What a blur by a kernel accounts for.
+        What a blur by a kernel, alone or with another kind, accounts for.
     pixels : RegionPixels
         The whole picture, and the pixels to compare.
 
@@ -84,14 +105,75 @@ def resampled_account(account: Account, pixels: RegionPixels) -> Account | None:
     reference, copy, mask = pixels
     if reference.ndim != 2 or np.count_nonzero(mask) < LEAST_PIXELS:
         return None
+    steps = account.chain.steps
+    place = [kind for kind, _ in steps].index("blur")
+    if len(steps) > 1:
+        return _resampled_beside(account, pixels, steps[:place], steps[place + 1 :])
     error = (copy - reference)[mask]
     total = float(np.mean(error * error))
     # Programs round several times: the small image, the large one, and some also between rows and columns.
     clearly = CLEARLY * (1 - account.explained) * total + 1.5 * ROUNDING
     left = min(clearly, (1 - LEAST_EXPLAINED) * total + 3 * ROUNDING)
-    sigma = account.chain.steps[0][1].parameters["sigma"]
+    sigma = steps[place][1].parameters["sigma"]
     found = fit_resampling(reference, copy, mask, sigma, left)
     if found is None:
         return None
-    fit = Fit({"sigma": sigma, "factor": found.factor}, found.apply)
-    return account_for(Chain((("blur", fit),), is_whole=True), pixels)
+    return account_for(Chain((_step(found, sigma),), is_whole=True), pixels)
+
+
+def _step(found: Resampling, sigma: float) -> Step:
+    return "blur", Fit({"sigma": sigma, "factor": found.factor}, found.apply)
+
+
+def _resampled_beside(
+    account: Account, pixels: RegionPixels, before: tuple[Step, ...], after: tuple[Step, ...]
+) -> Account | None:
+    """What a resampling accounts for that came after or before another kind, if that is clearly more."""
+    reference, copy, mask = pixels
+    sigma = dict(account.chain.steps)["blur"].parameters["sigma"]
+    image = _after(before, reference)
+    target, inside = _before_greys(copy, mask, *after) if after and after[0][0] in GREY else (copy, mask)
+    coder = after[0][1].apply if after and after[0][0] == "jpeg" else None
+    found = fit_resampling(image, target, inside, sigma, np.inf, coder)
+    if found is None:
+        return None
+    blur, left = _step(found, sigma), 1 - account.explained
+    beside = account_for(
+        Chain((*before, blur, *_fitted_anew(after, found.apply(image), copy, mask)), None, True), pixels
+    )
+    if before and before[0][0] == "jpeg" and 1 - beside.explained <= PROMISING * left:
+        coders = [jpeg_fit(quality) for quality in _qualities_beside(before[0][1].parameters["quality"])]
+        chains = [Chain((("jpeg", coder), blur), None, True) for coder in coders]
+        beside = max((beside, *(account_for(chain, pixels) for chain in chains)), key=lambda other: other.explained)
+    least = LEAST_CODED if coder else LEAST_EXPLAINED
+    is_clear = 1 - beside.explained <= CLEARLY * left and beside.explained >= least
+    return beside if is_clear else None
+
+
+def _after(steps: tuple[Step, ...], reference: np.ndarray) -> np.ndarray:
+    """The reference after some steps, as a program stores it."""
+    return np.clip(np.rint(Chain(steps).images(reference)[-1]), 0, 255) if steps else reference
+
+
+def _before_greys(copy: np.ndarray, mask: np.ndarray, step: Step) -> tuple[np.ndarray, np.ndarray]:
+    """The copy before a straight change of its greys, and the pixels that this did not clip."""
+    settings = step[1].parameters
+    gain = settings.get("gain", 1.0)
+    offset = settings["offset"] if step[0] == "luminance" else settings["pivot"] * (1 - gain)
+    if abs(gain) < LEAST_GAIN:
+        return copy, mask
+    return (copy - np.float32(offset)) / np.float32(gain), mask & (copy > 0) & (copy < 255)
+
+
+def _fitted_anew(steps: tuple[Step, ...], made: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> tuple[Step, ...]:
+    """The kind that came after a resampling, with settings found after it."""
+    for kind, fit in steps:
+        if kind == "jpeg":
+            return ((kind, jpeg_fit(*CoefficientPairs(made, copy, mask).nearest_table())),)
+        return ((kind, get(kind).estimate(made, copy, mask) or fit),)
+    return ()
+
+
+def _qualities_beside(quality: float) -> list[float]:
+    near = {float(round(quality) + step) for step in QUALITIES_BESIDE}
+    return sorted(value for value in near if 1 <= value <= 99)

@@ -8,6 +8,7 @@ the size along one axis is looked for in a few such means, which is quick; only 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,8 +28,11 @@ SCANNED = (REDUCING[2],), (ENLARGING[0], ENLARGING[1])
 SIZES, PAIRS = 2, 4
 """Number of sizes, and of pairs of filters for each, that are compared more closely."""
 
-STRIPS, STRIP = 6, 10
-"""Number of strips of rows on which few sizes and filters are compared, and their height."""
+SIZES_CODED, PAIRS_CODED = 6, 8
+"""The same numbers where a coder came after the resampling, which hides most of what tells these apart."""
+
+STRIPS, STRIP, CODED_STRIP = 6, 10, 16
+"""Number of strips of rows on which few sizes and filters are compared, and their height, without and with a coder."""
 
 LEAST_VALUES = 96
 """Least number of values in the means of bands."""
@@ -104,7 +108,12 @@ def _both(image: np.ndarray, rows: Taps, cols: Taps) -> np.ndarray:
 
 
 def fit_resampling(
-    before: np.ndarray, after: np.ndarray, mask: np.ndarray, sigma: float, left: float
+    before: np.ndarray,
+    after: np.ndarray,
+    mask: np.ndarray,
+    sigma: float,
+    left: float,
+    coder: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Resampling | None:
     """Find the reduction in size and back that comes nearest to a copy.
 
@@ -118,6 +127,8 @@ def fit_resampling(
         Standard deviation of the blur that was fitted to the copy. It tells roughly by which factor it was reduced.
     left : float
         Mean squared error of the pixels to compare that a resampling may leave at most.
+    coder : callable, optional
+        JPEG coder that came after it: makes rows of whole blocks again.
 
     Returns
     -------
@@ -139,10 +150,12 @@ def fit_resampling(
     rows, cols = _Lines.of(image.T, copy.T, mask.T, sigma), _Lines.of(image, copy, mask, sigma)
     if rows is None or cols is None or sigma <= 0:
         return None
-    found = _nearest(image, copy, mask, _sizes(rows, cols, sigma), rows, cols)
+    sizes = _sizes(rows, cols, sigma, SIZES_CODED if coder else SIZES)
+    found = _nearest(image, copy, mask, sizes, rows, cols, coder)
     if found is None:
         return None
-    rest = (found.apply(image) - copy)[mask]
+    made = found.apply(image)
+    rest = ((coder(made) if coder else made) - copy)[mask]
     return found if float(rest @ rest) <= left * rest.size else None
 
 
@@ -203,7 +216,7 @@ class _Lines(NamedTuple):
         return np.einsum("ij,ij->i", rest, rest) / self.places.size
 
 
-def _sizes(rows: _Lines, cols: _Lines, sigma: float) -> list[tuple[int, int]]:
+def _sizes(rows: _Lines, cols: _Lines, sigma: float, count: int) -> list[tuple[int, int]]:
     """The small sizes that leave least in the means."""
     turned = len(rows.image) > len(cols.image)
     long, short = (rows, cols) if turned else (cols, rows)
@@ -211,38 +224,51 @@ def _sizes(rows: _Lines, cols: _Lines, sigma: float) -> list[tuple[int, int]]:
     least, most = max(int(WIDTHS[0] * n / sigma), 4), min(int(WIDTHS[1] * n / sigma), n - 1)
     scan = {m: long.left(m) for m in range(least, most + 1)}
     sizes = []
-    for m in sorted(scan, key=scan.__getitem__)[: SIZES + 1]:
+    for m in sorted(scan, key=scan.__getitem__)[: count + 1]:
         beside = range(max(other * (m - 1) // n, 2), min(-(-other * (m + 1) // n), other - 1) + 1)
         sizes += [(scan[m] + short.left(size), m, size) for size in beside]
-    return [(m, size) if turned else (size, m) for _, m, size in sorted(sizes)[:SIZES]]
+    return [(m, size) if turned else (size, m) for _, m, size in sorted(sizes)[:count]]
 
 
 def _nearest(
-    image: np.ndarray, copy: np.ndarray, mask: np.ndarray, sizes: list[tuple[int, int]], rows: _Lines, cols: _Lines
+    image: np.ndarray,
+    copy: np.ndarray,
+    mask: np.ndarray,
+    sizes: list[tuple[int, int]],
+    rows: _Lines,
+    cols: _Lines,
+    coder: Callable[[np.ndarray], np.ndarray] | None,
 ) -> Resampling | None:
     """The best of the pairs of filters at some sizes, first in the means, then in strips of the picture."""
     trials = []
     for small in sizes:
         errors = rows.by_pair(small[0]) + cols.by_pair(small[1])
-        for pair in np.argsort(errors)[:PAIRS]:
+        for pair in np.argsort(errors)[: PAIRS_CODED if coder else PAIRS]:
             i, j = divmod(int(pair), len(ENLARGING))
             trials.append(Resampling(image.shape, small, REDUCING[i], ENLARGING[j]))
-    strips = _strips(mask)
+    strips = _strips(mask, CODED_STRIP if coder else STRIP)
     inside, target = mask[strips], copy[strips]
-    return min(trials, key=lambda trial: _left(trial, image, target, inside, strips), default=None)
+
+    def left(trial: Resampling) -> float:
+        made = _rows_made(trial, image, strips)
+        rest = ((coder(made) if coder else made) - target)[inside]
+        return float(rest @ rest)
+
+    return min(trials, key=left, default=None)
 
 
-def _strips(mask: np.ndarray) -> np.ndarray:
-    """Rows with pixels to compare, in some strips."""
+def _strips(mask: np.ndarray, height: int) -> np.ndarray:
+    """Rows with pixels to compare, in some strips that start at multiples of 8."""
     used = np.flatnonzero(mask.any(axis=1))
-    if used.size <= STRIPS * STRIP:
-        return used
-    starts = np.linspace(0, used.size - STRIP, STRIPS).astype(int)
-    return used[(starts[:, None] + np.arange(STRIP)).ravel()]
+    first, last = int(used[0]) // 8 * 8, int(used[-1]) + 1
+    if last - first <= STRIPS * height:
+        return np.arange(first, last)
+    starts = np.linspace(first // 8, (last - height) // 8, STRIPS).astype(int) * 8
+    return (starts[:, None] + np.arange(height)).ravel()
 
 
-def _left(trial: Resampling, image: np.ndarray, copy: np.ndarray, mask: np.ndarray, strips: np.ndarray) -> float:
-    """Squared error in some rows; only those rows are made."""
+def _rows_made(trial: Resampling, image: np.ndarray, strips: np.ndarray) -> np.ndarray:
+    """Some rows after a resampling; only those rows are made."""
     down, up = trial.taps(0)
     up = up.chosen(strips)
     needed, places = np.unique(up.places, return_inverse=True)
@@ -251,5 +277,4 @@ def _left(trial: Resampling, image: np.ndarray, copy: np.ndarray, mask: np.ndarr
     small = np.clip(np.rint(across[0].apply(np.ascontiguousarray(lines.T))), 0, 255)
     wide = across[1].apply(small).T
     made = Taps(places.reshape(up.places.shape), up.weights).apply(np.ascontiguousarray(wide))
-    rest = (np.clip(made, 0, 255) - copy)[mask]
-    return float(rest @ rest)
+    return np.clip(made, 0, 255)

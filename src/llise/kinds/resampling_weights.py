@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +67,9 @@ class Taps(NamedTuple):
         return Taps(self.places[rows], self.weights[rows])
 
 
+CACHED = 1024
+"""Number of weights of lines that are kept; those of 512 pixels take about 40 kB."""
+
 _AT_ONCE = 200_000
 """Number of products up to which all taps are taken at once, which needs that many places in memory."""
 
@@ -116,19 +119,25 @@ class Resampler(NamedTuple):
         Taps
             For each pixel of the new line some of the old one.
         """
-        step = source / target
-        wide = max(step, 1.0) if self.widens else 1.0
-        centre = (np.arange(target) + 0.5)[:, None] * step
-        reach = self.support * wide
-        index = np.floor(centre - reach).astype(np.intp) + np.arange(int(np.ceil(2 * reach)) + 1)
-        distance = (index + (0.5 - centre)) / wide
-        weights = _overlap(distance, 1 / wide) if self.name == "area" else self.kernel(distance)
-        if not self.repeats:
-            weights = np.where((index >= 0) & (index < source), weights, 0.0)
-        used = np.flatnonzero(weights.any(axis=0))
-        index, weights = index[:, used[0] : used[-1] + 1], weights[:, used[0] : used[-1] + 1]
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        return Taps(np.clip(index, 0, source - 1), weights.astype(np.float32))
+        return _taps(self, source, target)
+
+
+@lru_cache(CACHED)
+def _taps(way: Resampler, source: int, target: int) -> Taps:
+    """The weights of a way to resample; the same sizes are tried with each set of kinds that may have a resampling."""
+    step = source / target
+    wide = max(step, 1.0) if way.widens else 1.0
+    centre = (np.arange(target) + 0.5)[:, None] * step
+    reach = way.support * wide
+    index = np.floor(centre - reach).astype(np.intp) + np.arange(int(np.ceil(2 * reach)) + 1)
+    distance = (index + (0.5 - centre)) / wide
+    weights = _overlap(distance, 1 / wide) if way.name == "area" else way.kernel(distance)
+    if not way.repeats:
+        weights = np.where((index >= 0) & (index < source), weights, 0.0)
+    used = np.flatnonzero(weights.any(axis=0))
+    index, weights = index[:, used[0] : used[-1] + 1], weights[:, used[0] : used[-1] + 1]
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return Taps(np.clip(index, 0, source - 1), weights.astype(np.float32))
 
 
 def _overlap(distance: np.ndarray, width: float) -> np.ndarray:
