@@ -10,10 +10,16 @@ from llise import distortions
 from llise.diagnosis import Diagnosis, diagnose
 from llise.diagnosis.measures import measure_copy
 from llise.diagnosis.result import BLOCK_LABELS
+from llise.diagnosis.sets import SETS, code_of
 
 
 def judge(reference: np.ndarray, copy: np.ndarray) -> Diagnosis:
     return diagnose(reference, [copy])[0]
+
+
+def certain(*kinds: str) -> np.ndarray:
+    """Probabilities of a part that surely has some kinds."""
+    return np.eye(len(SETS))[code_of(*kinds)]
 
 
 def distorted(image: np.ndarray, kind: str, mse: float, box=(slice(None), slice(None)), seed: int = 0) -> np.ndarray:

@@ -1,7 +1,10 @@
 """What is surely not in the reference: scattered spots, even patches, parts that come from elsewhere."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 from scipy import ndimage
 
 from llise import distortions
@@ -79,3 +82,12 @@ def test_even_patches_do_not_turn_greys_round():
         copy[place] = 0 if PICTURE[place].mean() > 100 else 255
     assert not turns_greys_round(PICTURE, copy, (copy != PICTURE)[::8, ::8])
     assert turns_greys_round(PICTURE, np.where(PICTURE > 100, 200 - PICTURE // 2, PICTURE).astype(np.uint8), WHOLE)
+
+
+def test_a_strong_coder_in_a_smooth_place_is_no_patch():
+    picture = pictures.load("hubble_deep_field")[:320, :400]
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "JPEG", quality=3)
+    copy = picture.copy()
+    copy[PLACE] = np.asarray(Image.open(file))[PLACE]
+    assert diagnose(picture, [copy])[0].verdict == ("jpeg",)

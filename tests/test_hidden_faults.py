@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from faulty import certain
 from PIL import Image
 from scipy import ndimage
 
@@ -16,7 +17,7 @@ from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.findings import Part
 from llise.diagnosis.noise_law import leaves_spots, with_hidden_impulses, with_hidden_noise
 from llise.diagnosis.noise_shape import is_strange_noise
-from llise.diagnosis.sets import SETS, code_of
+from llise.diagnosis.sets import SETS
 from llise.diagnosis.strays import without_strays
 from llise.kinds.cells import cell_of, nearest_mosaic
 from llise.kinds.jpeg import code_jpeg
@@ -26,10 +27,6 @@ from llise.kinds.jpeg_tables import STANDARD_TABLE, VIDEO_TABLE, scale_of
 
 PICTURE = pictures.load("coffee")[:256, :320]
 WHOLE = np.ones((32, 40), bool)
-
-
-def certain(*kinds: str) -> np.ndarray:
-    return np.eye(len(SETS))[code_of(*kinds)]
 
 
 def coded(image: np.ndarray, form: str = "JPEG", **options: object) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from faulty import certain, overlap
 from scipy import ndimage
 
 from llise import distortions
@@ -12,7 +13,7 @@ from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.findings import Part
 from llise.diagnosis.grey_law import with_measured_gain
 from llise.diagnosis.kinds_around import with_kinds_around
-from llise.diagnosis.sets import SETS, code_of
+from llise.diagnosis.sets import SETS
 from llise.diagnosis.shifted_places import shifted_place
 
 PICTURE = pictures.load("coffee")[:320, :400]
@@ -22,20 +23,12 @@ REGION[96:224, 120:280] = True
 BLOCKS = REGION[::8, ::8]
 
 
-def certain(*kinds: str) -> np.ndarray:
-    return np.eye(len(SETS))[code_of(*kinds)]
-
-
 def in_region(below: np.ndarray, above: np.ndarray) -> np.ndarray:
     return np.where(REGION, above, below).astype(np.uint8)
 
 
 def contrast(image: np.ndarray, gain: float, pivot: float = 128.0) -> np.ndarray:
     return np.clip(np.rint(gain * (image.astype(float) - pivot) + pivot), 0, 255)
-
-
-def overlap(found: np.ndarray, true: np.ndarray) -> float:
-    return np.count_nonzero(found & true) / np.count_nonzero(found | true)
 
 
 @pytest.mark.parametrize("kind", ["gaussian_noise", "blur", "jpeg"])

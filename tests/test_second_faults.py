@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from faulty import certain, overlap
 from PIL import Image
 from scipy import ndimage
 
@@ -11,6 +12,7 @@ from llise import datasets, distortions
 from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import diagnose
 from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.exact_kinds import exactly_made
 from llise.diagnosis.findings import Part
 from llise.diagnosis.gaps import without_gaps
 from llise.diagnosis.grey_law import with_measured_curve
@@ -19,6 +21,7 @@ from llise.diagnosis.measures import likeness
 from llise.diagnosis.noise_law import with_measured_noise
 from llise.diagnosis.sets import SETS, code_of
 from llise.diagnosis.simpler_kinds import told_apart, without_negligible
+from llise.diagnosis.strays import without_strays
 from llise.kinds.cells import cell_of, nearest_mosaic
 from llise.kinds.frequency_filter import filtered
 
@@ -27,10 +30,6 @@ WHOLE = np.ones((32, 40), bool)
 PLACE = np.zeros((32, 40), bool)
 PLACE[8:18, 10:22] = True
 PIXELS = PLACE.repeat(8, 0).repeat(8, 1)
-
-
-def overlap(one: np.ndarray, other: np.ndarray) -> float:
-    return float((one & other).sum() / (one | other).sum())
 
 
 def coded(image: np.ndarray, quality: int = 15) -> np.ndarray:
@@ -200,3 +199,72 @@ def test_a_kind_that_does_nothing_is_not_named(kinds, left):
     pair = np.eye(len(SETS))[code_of(*({*kinds} | {"gaussian_noise"}))]
     after = without_negligible(pair, WHOLE, CopyEstimates(PICTURE, copy))
     assert SETS[int(after.argmax())] == (left,)
+
+
+def test_quantization_that_leaves_most_levels_is_not_named():
+    copy = np.clip(distortions.apply(PICTURE, "blur", 90).astype(int) - 9, 0, 255).astype(np.uint8)
+    doubtful = 0.6 * certain("blur", "quantization") + 0.3 * certain("luminance", "blur") + 0.1 * certain("blur")
+    after = without_negligible(doubtful, WHOLE, CopyEstimates(PICTURE, copy))
+    assert SETS[int(after.argmax())] == ("luminance", "blur")
+    few = (PICTURE // 16 * 16 + 8).astype(np.uint8)
+    blurred = distortions.apply(few, "blur", 20)
+    kept = without_negligible(doubtful, WHOLE, CopyEstimates(PICTURE, blurred))
+    assert kept is doubtful
+
+
+def test_a_mosaic_without_cells_is_not_named():
+    rng = np.random.default_rng(0)
+    smooth = ndimage.gaussian_filter(PICTURE.astype(float), 30)
+    copy = np.clip(np.rint(smooth + rng.normal(0, 14, PICTURE.shape)), 0, 255).astype(np.uint8)
+    doubtful = 0.5 * certain("gaussian_noise", "pixelation") + 0.4 * certain("gaussian_noise", "blur")
+    after = without_negligible(doubtful, WHOLE, CopyEstimates(PICTURE, copy))
+    assert SETS[int(after.argmax())] == ("gaussian_noise", "blur")
+
+
+def test_kinds_that_leave_far_less_than_jpeg_2000_are_preferred():
+    copy = ndimage.gaussian_filter(coded(PICTURE, quality=6).astype(float), 3).round().astype(np.uint8)
+    sets = [("blur", "jpeg2000"), ("blur", "jpeg")]
+    codes = [code_of(*kinds) for kinds in sets]
+    doubtful = 0.6 * certain(*sets[0]) + 0.1 * certain(*sets[1])
+    after = exactly_made(doubtful, codes, WHOLE, CopyEstimates(PICTURE, copy))
+    assert SETS[int(after.argmax())] == ("blur", "jpeg")
+
+
+def test_strange_parts_belong_to_the_kinds_around_them_that_they_are_nearest_to():
+    copy = distortions.apply(PICTURE, "blur", 120)
+    place = np.zeros_like(WHOLE)
+    place[4:10, 6:14] = True
+    strange = certain("unknown")
+    parts = [Part(0, ~place, certain("blur")), Part(0, place, strange, 0.004, ("blur",))]
+    assert told_apart(parts, CopyEstimates(PICTURE, copy))[1].kinds == ("blur",)
+    other = distortions.apply(PICTURE, "jpeg", 400)
+    copy = np.where(place.repeat(8, 0).repeat(8, 1)[: PICTURE.shape[0], : PICTURE.shape[1]], other, copy)
+    assert told_apart(parts, CopyEstimates(PICTURE, copy))[1].kinds == ("unknown",)
+
+
+def test_doubtful_parts_that_common_settings_reproduce_belong_to_the_larger_part():
+    copy = distortions.apply(coded(PICTURE, quality=8), "contrast", 40, random_state=0)
+    place = np.zeros_like(WHOLE)
+    place[:, :12] = True
+    doubtful = 0.3 * certain("blur", "jpeg") + 0.2 * certain("contrast", "jpeg")
+    parts = [Part(0, ~place, certain("contrast", "jpeg")), Part(0, place, doubtful)]
+    assert told_apart(parts, CopyEstimates(PICTURE, copy))[1].kinds == ("contrast", "jpeg")
+
+
+def test_blur_below_a_strong_coder_is_no_mosaic():
+    smooth = ndimage.gaussian_filter(PICTURE.astype(float), 9).round().astype(np.uint8)
+    codes = [code_of("pixelation"), code_of("blur", "jpeg")]
+    doubtful = 0.6 * certain("pixelation") + 0.3 * certain("blur", "jpeg")
+    after = exactly_made(doubtful, codes, WHOLE, CopyEstimates(PICTURE, coded(smooth, quality=3)))
+    assert SETS[int(after.argmax())] == ("blur", "jpeg")
+    mosaic = PICTURE.reshape(32, 8, 40, 8).mean((1, 3)).round().astype(np.uint8).repeat(8, 0).repeat(8, 1)
+    assert exactly_made(doubtful, codes, WHOLE, CopyEstimates(PICTURE, mosaic)) is doubtful
+
+
+def test_doubtful_specks_of_an_unknown_fault_belong_to_it():
+    speck = np.zeros_like(WHOLE)
+    speck[3:6, 4:7] = True
+    parts = [Part(0, ~speck, certain("unknown"), 0.001, ("blur",)), Part(1, speck, 0.4 * certain("blur"))]
+    assert {part.kinds for part in without_strays(parts)} == {("unknown",)}
+    known = [Part(0, ~speck, certain("jpeg")), parts[1]]
+    assert {part.kinds for part in without_strays(known)} == {("jpeg",), ("blur",)}

@@ -36,6 +36,9 @@ VIDEO_SCALE = float(VIDEO_TABLE[:4, :4].mean() / STANDARD_TABLE[:4, :4].mean()) 
 """Factors on an eighth of the table of video programs that are tried below a blur, and how coarse the first of them is
 against the standard table, in the frequencies that a blur leaves."""
 
+STRONGEST_NOISE = 128.0
+"""Largest deviation of noise below a blur: in 8 bits there is no more."""
+
 HIDING = ("blur", "jpeg", "jpeg2000", "pixelation", "sharpening")
 """Kinds that look beyond a pixel, so that they change noise that was there before them."""
 
@@ -294,8 +297,9 @@ def _random_and_blur(pixels: RegionPixels, random: str) -> Chain:
     field = blur.apply(np.random.default_rng(0).standard_normal(mask.shape, dtype=np.float32))
     power, alike = float(np.mean(field[mask] ** 2)), likeness(field, mask)
     measured = residual_power(error, expected, mask)
-    if likeness(error, mask) > 0.5 * alike and alike > 0.03:
-        return Chain(((random, noise_fit(float(np.sqrt(measured / max(power, 1e-4))))), blur_step))
+    before = float(np.sqrt(measured / max(power, 1e-4)))
+    if likeness(error, mask) > 0.5 * alike and alike > 0.03 and before <= STRONGEST_NOISE:
+        return Chain(((random, noise_fit(before)), blur_step))
     return Chain((blur_step, (random, noise_fit(float(np.sqrt(measured))))))
 
 

@@ -36,6 +36,14 @@ BLURRED, MAY_BE_BLURRED = 0.9, 0.1
 """Share of the error that blur alone must explain if something strange or content seems likelier, and the least
 probability of blur, alone or over impulses."""
 
+LEAST_PART = 0.02
+"""Least share of the error that impulses must have caused before the blur; a blur that was not found exactly leaves
+single spots too."""
+
+NOTHING_LEFT, JUST_NOISE = 0.99, 0.05
+"""Share of the error that a blur or coder must explain with noise or impulses so that nothing else is left, and how
+unlike to noise what it leaves may be."""
+
 FAR, LEAST_SPOT = 6.0, 5.0
 """Size of what is left, against its deviation and in grey levels, from which a pixel belongs to a spot."""
 
@@ -228,10 +236,52 @@ def leaves_spots(region: np.ndarray, estimates: CopyEstimates, least: float = 0.
     >>> leaves_spots(np.ones((16, 16), bool), CopyEstimates(image, image + 5))
     False
     """
-    if estimates.of(region, ("blur",)).explained < least:
+    blur = estimates.of(region, ("blur",))
+    # Of the power of single pixels a Gaussian kernel leaves 1 / (4 pi sigma^2).
+    left_of_pixels = 1 / (4 * np.pi * max(blur.parameters["blur"]["sigma"].value, 0.3) ** 2)
+    if blur.explained < least or 1 - blur.explained < LEAST_PART * left_of_pixels:
         return False
     rest = estimates.rest(region, ("blur",))
     return rest is not None and _is_in_spots(*rest)
+
+
+def leaves_just_noise(kinds: tuple[str, ...], region: np.ndarray, estimates: CopyEstimates) -> bool:
+    """Return whether a blur or coder leaves nothing of a part but the noise or impulses that came with it.
+
+    Parameters
+    ----------
+    kinds : tuple of str
+        Kinds of the part.
+    region : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    bool
+        False for other kinds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.noise_law import leaves_just_noise
+    >>> from scipy import ndimage
+    >>> rng = np.random.default_rng(0)
+    >>> image = rng.integers(60, 190, (128, 128)).astype(np.uint8)
+    >>> noisy = ndimage.gaussian_filter(image.astype(float), 2) + rng.normal(0, 5, image.shape)
+    >>> estimates = CopyEstimates(image, noisy.round().astype(np.uint8))
+    >>> leaves_just_noise(("gaussian_noise", "blur"), np.ones((16, 16), bool), estimates)
+    True
+    """
+    if not {"blur", "jpeg"} & set(kinds) or not set(RANDOM) & set(kinds):
+        return False
+    found = estimates.of(region, kinds)
+    if "impulse_noise" not in kinds:
+        return found.explained >= NOTHING_LEFT and found.unlike <= JUST_NOISE
+    counted = found.explained >= NOTHING_LEFT and estimates.hit_blocks(region, kinds) is not None
+    return counted or (kinds == ("blur", "impulse_noise") and leaves_spots(region, estimates))
 
 
 def _is_in_spots(rest: np.ndarray, reference: np.ndarray, mask: np.ndarray) -> bool:

@@ -12,13 +12,14 @@ from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.content_signs import is_even_patch, is_from_elsewhere, without_clear_ground
 from llise.diagnosis.dead_lines import dead_lines
 from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.exact_kinds import exactly_made
 from llise.diagnosis.findings import Part
 from llise.diagnosis.grey_law import with_measured_curve, with_measured_gain
 from llise.diagnosis.grey_tables import TablePart, divided_by_tables
 from llise.diagnosis.judge import Judge, greys
 from llise.diagnosis.kinds_around import with_kinds_around
 from llise.diagnosis.left_over import has_fault_of_its_own, is_worth_a_look, left_over
-from llise.diagnosis.noise_law import leaves_spots, with_hidden_impulses, with_hidden_noise, with_measured_noise
+from llise.diagnosis.noise_law import leaves_just_noise, with_hidden_impulses, with_hidden_noise, with_measured_noise
 from llise.diagnosis.novelty import FALSE_ALARMS, clues_of, named
 from llise.diagnosis.odd_greys import turns_greys_round
 from llise.diagnosis.oddities import is_odd
@@ -28,7 +29,7 @@ from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import core_of
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, code_of, exchanged
 from llise.diagnosis.shifted_places import may_be_moved, shifted_place, with_moved_greys
-from llise.diagnosis.simpler_kinds import exactly_made, simplest, without_negligible
+from llise.diagnosis.simpler_kinds import simplest, without_negligible
 from llise.diagnosis.taught import TaughtKinds
 from llise.diagnosis.verification import accounts_for, evidence, likely_sets, with_greys_as_judged
 from llise.diagnosis.weighing import weighed
@@ -292,6 +293,8 @@ class PartNaming:
         top = int(probabilities.argmax())
         if top == code_of(CONTENT):
             return probabilities
+        if "jpeg" in SETS[top] and estimates.of(region, SETS[top]).explained >= MADE_AGAIN:
+            return probabilities  # a strong coder leaves one grey of a smooth place
         pictures = self.reference, estimates.copy, region
         strange = UNKNOWN in SETS[top] or probabilities[top] < LIKELY
         sure = is_even_patch(*pictures) or (strange and is_from_elsewhere(*pictures))
@@ -327,8 +330,8 @@ class PartNaming:
         likely = part.is_content or part.stands_out or part.mask.mean() < SMALL_CONTENT
         added = CONTENT in nearest and likely and part.mask.mean() < LARGEST_CONTENT
         accounted = estimate.explained >= MADE_AGAIN and not set(nearest) & {CONTENT, *RANDOM}
-        if nearest == ("blur", "impulse_noise") and p_value < self.false_alarms:
-            accounted = leaves_spots(part.mask, estimates)
+        if p_value < self.false_alarms and not accounted:
+            accounted = leaves_just_noise(nearest, part.mask, estimates)
         if is_odd(part.mask, nearest, estimates):
             p_value, accounted = min(p_value, RARE), False
         if p_value < self.false_alarms and not added and not accounted:

@@ -29,21 +29,18 @@ SAME_SETTINGS, SAME_SETTINGS_OF_UNKNOWN, ALIKE = 0.9, 0.75, 0.4
 """Share of the error that the settings of a larger part must explain in a smaller one for both to be one fault, the
 same where the smaller one has no name, and how unlike to what remains its noise may be."""
 
-REPEATABLE = {"contrast", "luminance", "blur", "jpeg", "sharpening"}
-LEAVES_SOMETHING, NEXT_TO_ALL = 0.99, 0.997
-"""Kinds that can be made again exactly, the share of the error below which such a kind leaves something that another
-one did, and the share from which others leave next to nothing."""
-
-FAR_MORE, FAR_LESS = 0.3, 4.0
-"""Share of the error from which JPEG 2000 with another kind leaves so much that two others are preferred, and how many
-times less these must leave."""
-
 NEGLIGIBLE = {"gaussian_noise": ("sigma", 0.8), "sharpening": ("amount", 0.05), "luminance": ("offset", 0.7)}
 """Setting of a kind, and the value below which the kind does nothing; sharpening is not found exactly beside a blur."""
+
+ALL_LEVELS = 100
+"""Grey levels from which quantization does nothing: their steps of 2.6 make an error of less than 1."""
 
 MADE_AGAIN, SIMILAR = 0.98, (12.0, 1.6)
 """Share of the error of a part that the kinds of a larger one must explain with similar settings, the greatest
 difference of grey levels and angles, and the greatest ratio of other settings."""
+
+LEAST_SURE = 0.5
+"""Confidence below which a part may have the kinds of a larger one in its area with settings for both of them."""
 
 ELSEWHERE = frozenset({"content", "impulse_noise", "jpeg2000", "pixelation", UNKNOWN})
 """Kinds whose settings, or the places that they hit, cannot be taken to another part."""
@@ -159,6 +156,8 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
     for host in sorted(parts, key=lambda other: -other.mask.sum()):
         if host.mask.sum() <= part.mask.sum():
             break
+        if host.kinds == part.nearest_kinds and estimates.of(part.mask, host.kinds).explained >= SAME_SETTINGS:
+            return host  # a little too strange for these kinds by itself, but not beside them
         if host.kinds == part.kinds or host.is_taught or ELSEWHERE & set(host.kinds):
             continue
         # Noise that was coded with a high quality, or whose greys were moved a little, looks like the noise around it.
@@ -171,7 +170,19 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
             return host
         if part.stands_out and _has_similar_settings(part, host, estimates):
             return host
+        if part.confidence < LEAST_SURE and host.area == part.area and _makes_both(part, host, estimates):
+            return host
     return None
+
+
+def _makes_both(part: Part, host: Part, estimates: CopyEstimates) -> bool:
+    """Whether the kinds of a larger part make both parts again with settings that are found on both together."""
+    if set(RANDOM) & set(host.kinds):
+        return False
+    both = host.mask | part.mask
+    if estimates.of(both, host.kinds).explained < MADE_AGAIN:
+        return False
+    return estimates.with_settings_of(both, part.mask, host.kinds).explained >= SAME_SETTINGS
 
 
 def _has_similar_settings(part: Part, host: Part, estimates: CopyEstimates) -> bool:
@@ -242,7 +253,9 @@ def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstim
 
 
 def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-    """Prefer one kind to a pair of which the other kind has settings with which it does nothing.
+    """Prefer other kinds to a pair of which one kind has settings with which it does nothing.
+
+    That is the other kind of the pair; where quantization or a mosaic does nothing, the likeliest kinds without it.
 
     Parameters
     ----------
@@ -256,7 +269,7 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
     Returns
     -------
     ndarray
-        With those of the pair and of the one kind exchanged.
+        With those of the pair and of the other kinds exchanged.
 
     Examples
     --------
@@ -280,57 +293,11 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
             continue
         if name in found.get(kind, {}) and abs(found[kind][name].value) < least:
             return exchanged(probabilities, top, SETS.index((other,)))
+    levels, cell = (
+        found.get(kind, {}).get(name) for kind, name in (("quantization", "levels"), ("pixelation", "cell"))
+    )
+    for kind, does_nothing in (("quantization", levels and levels.value >= ALL_LEVELS), ("pixelation", cell is None)):
+        if kind in SETS[top] and does_nothing:  # it was named for what other kinds did
+            others = [code for code in range(UNKNOWN_CODE) if kind not in SETS[code]]
+            return exchanged(probabilities, top, max(others, key=lambda code: probabilities[code]))
     return probabilities
-
-
-def exactly_made(
-    probabilities: np.ndarray, codes: list[int], region: np.ndarray, estimates: CopyEstimates
-) -> np.ndarray:
-    """Prefer kinds that make a part again exactly to those that can, but leave something of it.
-
-    Few settings do not reproduce thousands of pixels by chance.
-
-    Parameters
-    ----------
-    probabilities : ndarray, shape (n_sets,)
-        Probabilities of a doubtful part.
-    codes : list of int
-        Sets of kinds that were tried.
-    region : ndarray of bool, shape (rows, cols)
-        Its blocks.
-    estimates : CopyEstimates
-        Estimates of the copy's faults.
-
-    Returns
-    -------
-    ndarray, shape (n_sets,)
-        With those of the likeliest set and of the exact one exchanged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.estimates import CopyEstimates
-    >>> from llise.diagnosis.sets import SETS, code_of
-    >>> from llise.diagnosis.simpler_kinds import exactly_made
-    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
-    >>> copy, region = (0.8 * image + 30).astype(np.uint8), np.ones((16, 16), bool)
-    >>> codes = [code_of("luminance"), code_of("contrast")]
-    >>> wrong = 0.9 * np.eye(len(SETS))[codes[0]]
-    >>> SETS[int(exactly_made(wrong, codes, region, CopyEstimates(image, copy)).argmax())]
-    ('contrast',)
-    """
-    top = int(probabilities.argmax())
-    exact = [code for code in codes if set(SETS[code]) <= REPEATABLE]
-    if "jpeg2000" in SETS[min(top, UNKNOWN_CODE)] and exact:
-        best = max(exact, key=lambda code: estimates.of(region, SETS[code]).explained)
-        left, least = (1 - estimates.of(region, SETS[code]).explained for code in (top, best))
-        if len(SETS[best]) == len(SETS[top]) and left > FAR_MORE and least * FAR_LESS <= left:
-            return exchanged(probabilities, top, best)
-    if top not in exact or estimates.of(region, SETS[top]).explained >= LEAVES_SOMETHING:
-        return probabilities
-    best = max(exact, key=lambda code: estimates.of(region, SETS[code]).explained)
-    if estimates.of(region, SETS[best]).explained < NEXT_TO_ALL:
-        return probabilities
-    # The settings were found on some of the pixels, fewer for two kinds than for one; they must hold for all of them.
-    everywhere = estimates.with_settings_of(region, region, SETS[best]).explained
-    return exchanged(probabilities, top, best) if everywhere >= LEAVES_SOMETHING else probabilities

@@ -30,6 +30,9 @@ MOST_SETS = 4
 LEAST_BLOCKS = 6
 """Most sets that are tried because they are likely, and fewest blocks of a part on which that is worth it."""
 
+MOST_NEAR = 2
+"""Most sets of kinds that can be found exactly, tried besides where the likeliest one cannot."""
+
 MOST_OTHERS, HARDLY_LIKELY = 4, 1e-5
 """Most sets that are tried besides where the likeliest one does not account for a part, and their least probability."""
 
@@ -114,6 +117,9 @@ def likely_sets(
     if accounted and probabilities.max() >= (SURE_OF_EXACT if exact else SURE):
         return []
     codes = [code for code in order[:MOST_SETS] if probabilities[code] >= LIKELY]
+    if not top <= EXACT:  # other kinds may account for the part better than these, which are never found exactly
+        alike = [code for code in order[MOST_SETS:] if probabilities[code] >= LIKELY and top & set(SETS[code])]
+        codes += [code for code in alike if set(SETS[code]) <= EXACT - set(RANDOM)][:MOST_NEAR]
     if not accounted and thorough:
         near = [code for code in order if len(top ^ set(SETS[code])) <= 2 and top & set(SETS[code])]
         others = [code for code in near if code not in codes and probabilities[code] >= HARDLY_LIKELY]

@@ -1,0 +1,110 @@
+"""Kinds that make a part again pixel by pixel, where the likeliest ones leave more of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from llise.diagnosis.chains import RANDOM
+from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.sets import SETS, UNKNOWN_CODE, exchanged
+
+REPEATABLE = {"contrast", "luminance", "blur", "jpeg", "sharpening"}
+"""Kinds that can be made again exactly."""
+
+LEAVES_SOMETHING, NEXT_TO_ALL = 0.99, 0.997
+"""Share of the error below which such a kind leaves something that another one did, and the share from which others
+leave next to nothing."""
+
+LEAVES_A_LITTLE, ALL = 0.995, 0.9999
+"""The same two shares where the others leave nothing but rounding."""
+
+FAR_MORE, FAR_LESS = 0.03, 4.0
+"""Share of the error from which a mosaic, or JPEG 2000 with another kind, leaves so much that two others are preferred,
+and how many times less these must leave."""
+
+REPRODUCED = 0.97
+"""Share of the error that kinds must make again pixel by pixel so that it cannot have been noise."""
+
+ALIKE = 0.4
+"""How unlike to what remains impulses may be that are preferred to a mosaic."""
+
+
+def exactly_made(
+    probabilities: np.ndarray, codes: list[int], region: np.ndarray, estimates: CopyEstimates
+) -> np.ndarray:
+    """Prefer kinds that make a part again exactly to those that leave something of it.
+
+    Few settings do not reproduce thousands of pixels by chance.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,)
+        Probabilities of a doubtful part.
+    codes : list of int
+        Sets of kinds that were tried.
+    region : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    ndarray, shape (n_sets,)
+        With those of the likeliest set and of the exact one exchanged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.sets import SETS, code_of
+    >>> from llise.diagnosis.exact_kinds import exactly_made
+    >>> image = np.random.default_rng(0).integers(60, 190, (128, 128)).astype(np.uint8)
+    >>> copy, region = (0.8 * image + 30).astype(np.uint8), np.ones((16, 16), bool)
+    >>> codes = [code_of("luminance"), code_of("contrast")]
+    >>> wrong = 0.9 * np.eye(len(SETS))[codes[0]]
+    >>> SETS[int(exactly_made(wrong, codes, region, CopyEstimates(image, copy)).argmax())]
+    ('contrast',)
+    """
+    top = int(probabilities.argmax())
+    if top >= UNKNOWN_CODE:
+        return probabilities
+    explained = lambda code: estimates.of(region, SETS[code]).explained
+    exact = [code for code in codes if set(SETS[code]) <= REPEATABLE]
+    if set(SETS[top]) & set(RANDOM):
+        best = _instead_of_noise(top, exact, region, estimates)
+        return probabilities if best is None else exchanged(probabilities, top, best)
+    if top not in exact:
+        best = _instead_of_mosaic(top, codes, region, estimates)
+        return probabilities if best is None else exchanged(probabilities, top, best)
+    best = max(exact, key=explained)
+    clear = explained(top) < LEAVES_SOMETHING and explained(best) >= NEXT_TO_ALL
+    if not clear and not (explained(top) < LEAVES_A_LITTLE and explained(best) >= ALL):
+        return probabilities
+    # The settings were found on some of the pixels, fewer for two kinds than for one; they must hold for all of them.
+    everywhere = estimates.with_settings_of(region, region, SETS[best]).explained
+    return exchanged(probabilities, top, best) if everywhere >= LEAVES_SOMETHING else probabilities
+
+
+def _instead_of_noise(top: int, exact: list[int], region: np.ndarray, estimates: CopyEstimates) -> int | None:
+    """Kinds that make nearly all of a part again of which others leave much to noise; None if there are none."""
+    best = max(exact, key=lambda code: estimates.of(region, SETS[code]).explained, default=None)
+    if best is None:
+        return None
+    rest = tuple(kind for kind in SETS[top] if kind not in RANDOM)
+    by_rest = estimates.of(region, rest).explained if rest else 0.0
+    by_best = estimates.of(region, SETS[best]).explained
+    return best if by_best >= REPRODUCED and FAR_LESS * (1 - by_best) <= 1 - by_rest else None
+
+
+def _instead_of_mosaic(top: int, codes: list[int], region: np.ndarray, estimates: CopyEstimates) -> int | None:
+    """Two kinds that leave far less than a mosaic or than JPEG 2000 with another kind; None if there are none."""
+    kinds = SETS[top]
+    if "pixelation" not in kinds and ("jpeg2000" not in kinds or len(kinds) < 2):
+        return None
+    others = [code for code in codes if set(SETS[code]) <= {*REPEATABLE, "impulse_noise"} and len(SETS[code]) > 1]
+    found = {code: estimates.of(region, SETS[code]) for code in (top, *others)}
+    hidden = ALIKE if len(kinds) > 1 else 0.0
+    alike = [code for code in others if found[code].unlike <= hidden or set(SETS[code]) <= REPEATABLE]
+    best = max(alike, key=lambda code: found[code].explained, default=top)
+    left, least = (1 - found[code].explained for code in (top, best))
+    return best if left > FAR_MORE and least * FAR_LESS <= left else None
