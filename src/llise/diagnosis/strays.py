@@ -9,7 +9,7 @@ from llise.diagnosis.regions import SMALL_ISLAND
 from llise.diagnosis.sets import CONTENT, UNKNOWN
 
 MOSTLY_UNKNOWN = 0.5
-"""Share of an area from which all of it is unknown."""
+"""Share of an area from which all of it is unknown, and of all damaged blocks from which strays are."""
 
 TINY, DOUBTFUL = 0.01, 0.9
 """Share of all damaged blocks below which a part whose confidence is below the second number is a stray."""
@@ -67,7 +67,8 @@ def without_strays(parts: list[Part]) -> list[Part]:
 
     The same is done with parts that are tiny against all of the damage, where they are doubtful, not known while a
     larger part of their area is, or have only some of the larger part's kinds: in a flat spot of a blurred picture with
-    impulses, the impulses are all that can be seen.
+    impulses, the impulses are all that can be seen.  Where most of the damage is unknown, strays may be part of it,
+    whatever they look like.
 
     Parameters
     ----------
@@ -120,6 +121,7 @@ def without_strays(parts: list[Part]) -> list[Part]:
         hosts = [
             host for host in large
             if part.probability_of(host.kinds) > least or _are_nested(host, part) or _is_in_mosaic(part, [host])
+            or (host.kinds == (UNKNOWN,) and host.mask.sum() >= MOSTLY_UNKNOWN * damaged)
         ]  # fmt: skip
         if hosts:
             host = max(hosts, key=lambda host: part.probability_of(host.kinds))
