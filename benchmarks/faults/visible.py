@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import ndimage, optimize
 
 from llise.diagnosis.copies import is_contrast_about_another_pivot
 
@@ -72,7 +73,8 @@ def is_pair_visible(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndar
     """Return whether two kinds differ from each of them alone.
 
     A contrast change and a luminance shift may add up to a contrast change about another grey. A luminance shift or a
-    contrast change with quantization may be quantization alone, by a rule that puts the levels elsewhere.
+    contrast change with quantization may be quantization alone, by a rule that puts the levels elsewhere. Sharpening
+    that a blur takes back may be a weaker blur alone.
 
     Parameters
     ----------
@@ -82,7 +84,20 @@ def is_pair_visible(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndar
     """
     if set(kinds) in ({"quantization", "luminance"}, {"quantization", "contrast"}):
         return not _is_quantized_alone(reference, copy)
+    if kinds == ("sharpening", "blur"):
+        return not _is_blurred_alone(reference, copy)
     return not is_contrast_about_another_pivot(kinds, reference, copy)
+
+
+def _is_blurred_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Whether a Gaussian blur of the reference leaves nearly nothing of the copy."""
+    before, after = reference.astype(float), copy.astype(float)
+
+    def left(logarithm: float) -> float:
+        return float(np.mean((ndimage.gaussian_filter(before, np.exp(logarithm)) - after) ** 2))
+
+    found = optimize.minimize_scalar(left, bounds=np.log((0.2, 8.0)), method="bounded", options={"xatol": 0.02})
+    return bool(found.fun <= LEAST_TRACE * np.mean((after - before) ** 2))
 
 
 def _is_quantized_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
