@@ -167,7 +167,11 @@ def levels_before(step: Fit, before: np.ndarray, after: np.ndarray, mask: np.nda
         rest = step.apply(fit(trial).apply(before)).ravel()[inside] - target
         return float(rest @ rest)
 
-    near, _ = min(product((*range(2, 9), *_ROUGH_COUNTS), _RULES[:2]), key=error)
+    without = step.apply(before).ravel()[inside] - target
+    rough = {trial: error(trial) for trial in product((*range(2, 9), *_ROUGH_COUNTS), _RULES[:2])}
+    near, rule = min(rough, key=rough.__getitem__)
+    if rough[near, rule] >= _NO_BETTER * float(without @ without):
+        return fit((near, rule))  # all levels do worse than none: there is nothing to find more exactly
     whole = [max(round(near) + i, 2) for i in (-1, 0, 1)]
     near, rule = min(product((*whole, *np.clip(near * _NEAR, 2.0, None)), _RULES), key=error)
     return fit(min(product((near, *np.clip(near * _NEARER, 2.0, None)), (rule,)), key=error))
@@ -219,6 +223,7 @@ def _table_fit(table: np.ndarray, levels: float) -> Fit:
 _MOST_LEVELS = 96
 _RULES = "nearest", "floor", "middle", "stretched"
 _ROUGH_COUNTS, _NEAR, _NEARER = np.geomspace(2.2, 40, 60), np.linspace(0.96, 1.04, 9), np.linspace(0.992, 1.008, 9)
+_NO_BETTER = 0.98
 _COUNTS = (*range(2, 65), *range(66, 130, 2), 144, 160, 192, 256)
 
 
