@@ -257,8 +257,10 @@ def test_blur_below_a_strong_coder_is_no_mosaic():
     doubtful = 0.6 * certain("pixelation") + 0.3 * certain("blur", "jpeg")
     after = exactly_made(doubtful, codes, WHOLE, CopyEstimates(PICTURE, coded(smooth, quality=3)))
     assert SETS[int(after.argmax())] == ("blur", "jpeg")
-    mosaic = PICTURE.reshape(32, 8, 40, 8).mean((1, 3)).round().astype(np.uint8).repeat(8, 0).repeat(8, 1)
-    assert exactly_made(doubtful, codes, WHOLE, CopyEstimates(PICTURE, mosaic)) is doubtful
+    for side in (8, 64):
+        cells = PICTURE.reshape(256 // side, side, 320 // side, side).mean((1, 3)).round().astype(np.uint8)
+        mosaic = cells.repeat(side, 0).repeat(side, 1)
+        assert exactly_made(doubtful, codes, WHOLE, CopyEstimates(PICTURE, mosaic)) is doubtful
 
 
 def test_doubtful_specks_of_an_unknown_fault_belong_to_it():
@@ -268,3 +270,34 @@ def test_doubtful_specks_of_an_unknown_fault_belong_to_it():
     assert {part.kinds for part in without_strays(parts)} == {("unknown",)}
     known = [Part(0, ~speck, certain("jpeg")), parts[1]]
     assert {part.kinds for part in without_strays(known)} == {("jpeg",), ("blur",)}
+
+
+def test_sharpening_that_is_less_than_none_is_a_blur():
+    copy = distortions.apply(distortions.apply(PICTURE, "blur", 60), "contrast", 30, random_state=0)
+    wrong = 0.6 * certain("contrast", "sharpening") + 0.1 * certain("contrast", "blur")
+    assert SETS[int(without_negligible(wrong, WHOLE, CopyEstimates(PICTURE, copy)).argmax())] == ("contrast", "blur")
+    sharp = distortions.apply(distortions.apply(PICTURE, "sharpening", 60), "contrast", 30, random_state=0)
+    assert without_negligible(wrong, WHOLE, CopyEstimates(PICTURE, sharp)) is wrong
+
+
+def test_a_spot_that_a_wide_blur_takes_away_below_noise_is_no_content():
+    picture = PICTURE // 4 + 60
+    picture[96:128, 160:192] = 250
+    rng = np.random.default_rng(0)
+    smooth = ndimage.gaussian_filter(picture.astype(float), 20)
+    copy = np.clip(np.rint(smooth + rng.normal(0, 9, picture.shape)), 0, 255).astype(np.uint8)
+    spot = np.zeros_like(WHOLE)
+    spot[12:16, 20:24] = True
+    parts = [Part(0, ~spot, certain("gaussian_noise", "blur")), Part(0, spot, 0.3 * certain("content"))]
+    assert told_apart(parts, CopyEstimates(picture, copy))[1].kinds == ("gaussian_noise", "blur")
+    copy[96:128, 160:192] = 20
+    assert told_apart(parts, CopyEstimates(picture, copy))[1].kinds == ("content",)
+
+
+def test_small_unknown_parts_belong_to_the_larger_part_that_they_are_nearest_to():
+    speck = np.zeros_like(WHOLE)
+    speck[3:7, 4:9] = True
+    strange = Part(0, speck, 0.51 * certain("unknown") + 0.4 * certain("blur"), 0.006, ("blur",))
+    assert {part.kinds for part in without_strays([Part(0, ~speck, certain("blur")), strange])} == {("blur",)}
+    others = without_strays([Part(0, ~speck, certain("jpeg")), strange])
+    assert {part.kinds for part in others} == {("jpeg",), ("unknown",)}

@@ -217,6 +217,24 @@ class CopyEstimates:
         explained = 1 - max(left - 1.5 * ROUNDING, 0.0) / max(self.error(region), 1e-9)
         return FaultEstimate(explained=max(explained, 0.0))
 
+    def left_by(self, source: np.ndarray, region: np.ndarray, kinds: tuple[str, ...]) -> float:
+        """Return the error that kinds leave in a region with the settings that they have in another one.
+
+        Parameters
+        ----------
+        source, region : ndarray of bool, shape (rows, cols)
+            Blocks in which the settings are found, and blocks that are made again with them.
+        kinds : tuple of str
+            One kind or two; random ones do nothing.
+
+        Returns
+        -------
+        float
+            Mean squared error; all of it if one of the kinds has no estimate.
+        """
+        made = self.made_again(source, kinds)
+        return self.error(region) if made is None else region_error(made, self.copy, region)
+
     def made_again(self, region: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray | None:
         """Return the whole reference after kinds with the settings that they have in a region.
 

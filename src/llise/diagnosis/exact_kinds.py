@@ -15,12 +15,15 @@ LEAVES_SOMETHING, NEXT_TO_ALL = 0.99, 0.997
 """Share of the error below which such a kind leaves something that another one did, and the share from which others
 leave next to nothing."""
 
-LEAVES_A_LITTLE, ALL = 0.995, 0.9999
-"""The same two shares where the others leave nothing but rounding."""
+LEAVES_A_LITTLE, MANY_TIMES = 0.995, 8.0
+"""The same first share where what is left is so many times what the others leave."""
 
 FAR_MORE, FAR_LESS = 0.03, 4.0
 """Share of the error from which a mosaic, or JPEG 2000 with another kind, leaves so much that two others are preferred,
 and how many times less these must leave."""
+
+CODED_BLOCKS, NEAR_BLOCK = (8.0, 16.0, 24.0, 32.0), 0.3
+"""Sides of cells that even blocks of a coder look like, one or several of them, and how near a cell must be to one."""
 
 REPRODUCED = 0.97
 """Share of the error that kinds must make again pixel by pixel so that it cannot have been noise."""
@@ -77,8 +80,9 @@ def exactly_made(
         best = _instead_of_mosaic(top, codes, region, estimates)
         return probabilities if best is None else exchanged(probabilities, top, best)
     best = max(exact, key=explained)
-    clear = explained(top) < LEAVES_SOMETHING and explained(best) >= NEXT_TO_ALL
-    if not clear and not (explained(top) < LEAVES_A_LITTLE and explained(best) >= ALL):
+    left, least = 1 - explained(top), 1 - explained(best)
+    clear = left > 1 - LEAVES_SOMETHING or (left > 1 - LEAVES_A_LITTLE and left >= MANY_TIMES * least)
+    if not clear or explained(best) < NEXT_TO_ALL:
         return probabilities
     # The settings were found on some of the pixels, fewer for two kinds than for one; they must hold for all of them.
     everywhere = estimates.with_settings_of(region, region, SETS[best]).explained
@@ -100,6 +104,9 @@ def _instead_of_mosaic(top: int, codes: list[int], region: np.ndarray, estimates
     """Two kinds that leave far less than a mosaic or than JPEG 2000 with another kind; None if there are none."""
     kinds = SETS[top]
     if "pixelation" not in kinds and ("jpeg2000" not in kinds or len(kinds) < 2):
+        return None
+    cell = estimates.of(region, kinds).parameters.get("pixelation", {}).get("cell") if len(kinds) < 2 else None
+    if cell and min(abs(cell.value - side) for side in CODED_BLOCKS) > NEAR_BLOCK:
         return None
     others = [code for code in codes if set(SETS[code]) <= {*REPEATABLE, "impulse_noise"} and len(SETS[code]) > 1]
     found = {code: estimates.of(region, SETS[code]) for code in (top, *others)}

@@ -10,7 +10,7 @@ from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.faults import MAY_BE_TAUGHT
 from llise.diagnosis.findings import Part
-from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, exchanged
+from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, code_of, exchanged
 from llise.diagnosis.verification import LEAST_BLOCKS, LIKELY
 
 NEARLY_ALL, AS_MUCH, MUCH_MORE = 0.95, 0.02, 3.0
@@ -38,6 +38,9 @@ ALL_LEVELS = 100
 MADE_AGAIN, SIMILAR = 0.98, (12.0, 1.6)
 """Share of the error of a part that the kinds of a larger one must explain with similar settings, the greatest
 difference of grey levels and angles, and the greatest ratio of other settings."""
+
+MORE_NOISE = 3.0
+"""How many times as much as around it the kinds around a place may leave there for noise."""
 
 LEAST_SURE = 0.5
 """Confidence below which a part may have the kinds of a larger one in its area with settings for both of them."""
@@ -158,6 +161,8 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
             break
         if host.kinds == part.nearest_kinds and estimates.of(part.mask, host.kinds).explained >= SAME_SETTINGS:
             return host  # a little too strange for these kinds by itself, but not beside them
+        if CONTENT in part.kinds and not host.is_taught and _is_made_below_noise(part, host, estimates):
+            return host
         if host.kinds == part.kinds or host.is_taught or ELSEWHERE & set(host.kinds):
             continue
         # Noise that was coded with a high quality, or whose greys were moved a little, looks like the noise around it.
@@ -173,6 +178,17 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
         if part.confidence < LEAST_SURE and host.area == part.area and _makes_both(part, host, estimates):
             return host
     return None
+
+
+def _is_made_below_noise(part: Part, host: Part, estimates: CopyEstimates) -> bool:
+    """Whether the kinds of a larger part, but for their noise, make nearly all of a place that seems to be content.
+
+    A bright spot that a wide blur takes away stands out from the noise around it.
+    """
+    if not set(RANDOM) & set(host.kinds) or not set(HIDING) & set(host.kinds):
+        return False
+    here, there = (estimates.left_by(host.mask, mask, host.kinds) for mask in (part.mask, host.mask))
+    return here <= MORE_NOISE * there and here <= (1 - SAME_SETTINGS) * estimates.error(part.mask)
 
 
 def _makes_both(part: Part, host: Part, estimates: CopyEstimates) -> bool:
@@ -284,18 +300,18 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
     ('gaussian_noise',)
     """
     top = int(probabilities.argmax())
-    if top >= UNKNOWN_CODE or len(SETS[top]) < 2:
+    if top >= UNKNOWN_CODE or SETS[top] == (CONTENT,):
         return probabilities
     found = estimates.of(region, SETS[top]).parameters
-    for kind, other in (SETS[top], SETS[top][::-1]):
+    for kind, other in (SETS[top], SETS[top][::-1]) if len(SETS[top]) > 1 else ():
         name, least = NEGLIGIBLE.get(kind, ("", 0.0))
-        if kind == "sharpening" and other not in RANDOM:
+        if name not in found.get(kind, {}) or abs(found[kind][name].value) >= least:
             continue
-        if name in found.get(kind, {}) and abs(found[kind][name].value) < least:
+        if kind == "sharpening" and other in GREY:  # what is fitted is less than no sharpening
+            return exchanged(probabilities, top, code_of(other, "blur"))
+        if kind != "sharpening" or other in RANDOM:
             return exchanged(probabilities, top, SETS.index((other,)))
-    levels, cell = (
-        found.get(kind, {}).get(name) for kind, name in (("quantization", "levels"), ("pixelation", "cell"))
-    )
+    levels, cell = found.get("quantization", {}).get("levels"), found.get("pixelation", {}).get("cell")
     for kind, does_nothing in (("quantization", levels and levels.value >= ALL_LEVELS), ("pixelation", cell is None)):
         if kind in SETS[top] and does_nothing:  # it was named for what other kinds did
             others = [code for code in range(UNKNOWN_CODE) if kind not in SETS[code]]

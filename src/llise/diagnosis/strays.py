@@ -105,6 +105,8 @@ def without_strays(parts: list[Part]) -> list[Part]:
             return True
         if part.confidence < LEAST_CONFIDENCE and size < small and not content:
             return True
+        if part.kinds == (UNKNOWN,) and size < small and _is_nearest_to_larger(part, parts):
+            return True
         if size >= tiny:
             return bool(size < SMALL_ISLAND)
         less = any(set(part.kinds) < set(other.kinds) for other in parts if other.mask.sum() >= tiny)
@@ -129,6 +131,11 @@ def without_strays(parts: list[Part]) -> list[Part]:
         else:
             kept.append(part)
     return kept
+
+
+def _is_nearest_to_larger(part: Part, parts: list[Part]) -> bool:
+    """Whether the named kinds that an unknown part is most like are those of a larger part."""
+    return any(other.kinds == part.nearest_kinds for other in parts if other.mask.sum() > part.mask.sum())
 
 
 def _may_be_content_too(part: Part, parts: list[Part]) -> bool:

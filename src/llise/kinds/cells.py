@@ -8,8 +8,11 @@ from functools import partial
 import numpy as np
 import scipy
 
-LARGEST = 0.25
+LARGEST = 0.34
 """Largest cell that an estimate finds, as a share of the side of the image."""
+
+MOST_PIXELS = 200
+"""Largest cell with a whole number of pixels that is looked for."""
 
 _WINDOW = 160
 """Side of the part of an image on which mosaics are compared."""
@@ -328,7 +331,7 @@ def find_grid(image: np.ndarray, mask: np.ndarray) -> tuple[float, float] | None
     steps, middle = steps / total, places + 1.5  # the pixel after a step is a whole number and a half from the border
     largest = max(LARGEST * places.size, 4.0)
     whole_score, whole_start, side = max(
-        (*_score(steps, middle, 1 / side), side) for side in range(2, int(min(largest, 64)) + 1)
+        (*_score(steps, middle, 1 / side), side) for side in range(2, int(min(largest, MOST_PIXELS)) + 1)
     )
     if whole_score > 0.97 * (1 - 1 / side):
         return float(side), whole_start
