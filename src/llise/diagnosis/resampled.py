@@ -138,12 +138,11 @@ def _resampled_beside(
     if found is None:
         return None
     blur, left = _step(found, sigma), 1 - account.explained
-    beside = account_for(
-        Chain((*before, blur, *_fitted_anew(after, found.apply(image), copy, mask)), None, True), pixels
-    )
+    later = _fitted_anew(after, found.apply(image), copy, mask)
+    beside = account_for(Chain((*before, blur, *later), is_whole=True), pixels)
     if before and before[0][0] == "jpeg" and 1 - beside.explained <= PROMISING * left:
         coders = [jpeg_fit(quality) for quality in _qualities_beside(before[0][1].parameters["quality"])]
-        chains = [Chain((("jpeg", coder), blur), None, True) for coder in coders]
+        chains = [Chain((("jpeg", earlier), blur), is_whole=True) for earlier in coders]
         beside = max((beside, *(account_for(chain, pixels) for chain in chains)), key=lambda other: other.explained)
     least = LEAST_CODED if coder else LEAST_EXPLAINED
     is_clear = 1 - beside.explained <= CLEARLY * left and beside.explained >= least
@@ -166,12 +165,13 @@ def _before_greys(copy: np.ndarray, mask: np.ndarray, step: Step) -> tuple[np.nd
 
 
 def _fitted_anew(steps: tuple[Step, ...], made: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> tuple[Step, ...]:
-    """The kind that came after a resampling, with settings found after it."""
-    for kind, fit in steps:
-        if kind == "jpeg":
-            return ((kind, jpeg_fit(*CoefficientPairs(made, copy, mask).nearest_table())),)
-        return ((kind, get(kind).estimate(made, copy, mask) or fit),)
-    return ()
+    """The kind that came after a resampling, if any, with settings found after it."""
+    if not steps:
+        return ()
+    ((kind, fit),) = steps
+    if kind == "jpeg":
+        return ((kind, jpeg_fit(*CoefficientPairs(made, copy, mask).nearest_table())),)
+    return ((kind, get(kind).estimate(made, copy, mask) or fit),)
 
 
 def _qualities_beside(quality: float) -> list[float]:

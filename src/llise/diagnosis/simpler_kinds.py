@@ -269,9 +269,10 @@ def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstim
 
 
 def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-    """Prefer other kinds to a pair of which one kind has settings with which it does nothing.
+    """Prefer other kinds to such that have settings with which they do nothing.
 
-    That is the other kind of the pair; where quantization or a mosaic does nothing, the likeliest kinds without it.
+    Of a pair that is the other kind.  Instead of quantization that leaves most levels, or a mosaic without cells beside
+    another kind, it is the likeliest kinds without it.
 
     Parameters
     ----------
@@ -285,7 +286,7 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
     Returns
     -------
     ndarray
-        With those of the pair and of the other kinds exchanged.
+        With those of both sets exchanged.
 
     Examples
     --------
@@ -302,18 +303,20 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
     top = int(probabilities.argmax())
     if top >= UNKNOWN_CODE or SETS[top] == (CONTENT,):
         return probabilities
-    found = estimates.of(region, SETS[top]).parameters
-    for kind, other in (SETS[top], SETS[top][::-1]) if len(SETS[top]) > 1 else ():
+    kinds, found = SETS[top], estimates.of(region, SETS[top]).parameters
+    for kind, other in (kinds, kinds[::-1]) if len(kinds) > 1 else ():
         name, least = NEGLIGIBLE.get(kind, ("", 0.0))
         if name not in found.get(kind, {}) or abs(found[kind][name].value) >= least:
             continue
         if kind == "sharpening" and other in GREY:  # what is fitted is less than no sharpening
             return exchanged(probabilities, top, code_of(other, "blur"))
         if kind != "sharpening" or other in RANDOM:
-            return exchanged(probabilities, top, SETS.index((other,)))
+            return exchanged(probabilities, top, code_of(other))
     levels, cell = found.get("quantization", {}).get("levels"), found.get("pixelation", {}).get("cell")
-    for kind, does_nothing in (("quantization", levels and levels.value >= ALL_LEVELS), ("pixelation", cell is None)):
-        if kind in SETS[top] and does_nothing:  # it was named for what other kinds did
-            others = [code for code in range(UNKNOWN_CODE) if kind not in SETS[code]]
-            return exchanged(probabilities, top, max(others, key=lambda code: probabilities[code]))
-    return probabilities
+    without = "quantization" if levels and levels.value >= ALL_LEVELS else ""
+    without = "pixelation" if "pixelation" in kinds and len(kinds) > 1 and cell is None else without
+    if not without:
+        return probabilities
+    # It was named for what other kinds did.
+    others = [code for code in range(UNKNOWN_CODE) if without not in SETS[code]]
+    return exchanged(probabilities, top, max(others, key=lambda code: probabilities[code]))
