@@ -301,3 +301,14 @@ def test_small_unknown_parts_belong_to_the_larger_part_that_they_are_nearest_to(
     assert {part.kinds for part in without_strays([Part(0, ~speck, certain("blur")), strange])} == {("blur",)}
     others = without_strays([Part(0, ~speck, certain("jpeg")), strange])
     assert {part.kinds for part in others} == {("jpeg",), ("unknown",)}
+
+
+@pytest.mark.parametrize("below", ["pixelation", "jpeg2000", "blur", "jpeg", "sharpening", "quantization"])
+@pytest.mark.parametrize("noise", ["gaussian_noise", "impulse_noise"])
+def test_content_over_noise_and_any_other_kind_is_judged(below, noise):
+    copy = distortions.apply(distortions.apply(PICTURE, below, 120, random_state=0), noise, 120, random_state=0)
+    copy[64:112, 80:144] = 255 - PICTURE[64:112, 80:144]
+    spot = np.zeros_like(WHOLE)
+    spot[8:14, 10:18] = True
+    parts = [Part(0, ~spot, certain(below, noise)), Part(0, spot, 0.3 * certain("content"))]
+    assert told_apart(parts, CopyEstimates(PICTURE, copy))[1].kinds == ("content",)

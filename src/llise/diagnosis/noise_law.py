@@ -36,9 +36,9 @@ BLURRED, MAY_BE_BLURRED = 0.9, 0.1
 """Share of the error that blur alone must explain if something strange or content seems likelier, and the least
 probability of blur, alone or over impulses."""
 
-LEAST_PART = 0.02
-"""Least share of the error that impulses must have caused before the blur; a blur that was not found exactly leaves
-single spots too."""
+LEAST_PART, NARROWEST = 0.02, 0.3
+"""Least share of the error that impulses must have caused before the blur, as a blur that was not found exactly leaves
+single spots too, and least sigma of a blur that changes them."""
 
 NOTHING_LEFT, JUST_NOISE = 0.99, 0.05
 """Share of the error that a blur or coder must explain with noise or impulses so that nothing else is left, and how
@@ -237,9 +237,11 @@ def leaves_spots(region: np.ndarray, estimates: CopyEstimates, least: float = 0.
     False
     """
     blur = estimates.of(region, ("blur",))
+    sigma = blur.parameters.get("blur", {}).get("sigma")
+    if sigma is None or blur.explained < least:
+        return False
     # Of the power of single pixels a Gaussian kernel leaves 1 / (4 pi sigma^2).
-    left_of_pixels = 1 / (4 * np.pi * max(blur.parameters["blur"]["sigma"].value, 0.3) ** 2)
-    if blur.explained < least or 1 - blur.explained < LEAST_PART * left_of_pixels:
+    if 1 - blur.explained < LEAST_PART / (4 * np.pi * max(sigma.value, NARROWEST) ** 2):
         return False
     rest = estimates.rest(region, ("blur",))
     return rest is not None and _is_in_spots(*rest)

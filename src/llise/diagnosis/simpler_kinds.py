@@ -185,8 +185,8 @@ def _is_made_below_noise(part: Part, host: Part, estimates: CopyEstimates) -> bo
 
     A bright spot that a wide blur takes away stands out from the noise around it.
     """
-    if not set(RANDOM) & set(host.kinds) or not set(HIDING) & set(host.kinds):
-        return False
+    if not set(RANDOM) & set(host.kinds) or not {"blur", "jpeg", *GREY} & set(host.kinds):
+        return False  # the cells of a mosaic, and what JPEG 2000 keeps, depend on the whole that was fitted
     here, there = (estimates.left_by(host.mask, mask, host.kinds) for mask in (part.mask, host.mask))
     return here <= MORE_NOISE * there and here <= (1 - SAME_SETTINGS) * estimates.error(part.mask)
 
