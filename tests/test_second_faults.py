@@ -312,3 +312,20 @@ def test_content_over_noise_and_any_other_kind_is_judged(below, noise):
     spot[8:14, 10:18] = True
     parts = [Part(0, ~spot, certain(below, noise)), Part(0, spot, 0.3 * certain("content"))]
     assert told_apart(parts, CopyEstimates(PICTURE, copy))[1].kinds == ("content",)
+
+
+@pytest.mark.parametrize("pivot", [90.0, 118.0])
+def test_a_slightly_bent_curve_in_a_region_of_few_greys_is_contrast_alone(pivot):
+    few = (PICTURE * 0.2 + 150).round()
+    curve = lambda x: (
+        255
+        * (np.arctan((x - pivot) / 120) - np.arctan(-pivot / 120))
+        / (np.arctan((255 - pivot) / 120) - np.arctan(-pivot / 120))
+    )
+    both = 0.7 * certain("contrast", "luminance") + 0.3 * certain("contrast")
+    estimates = CopyEstimates(few.astype(np.uint8), np.rint(curve(few)).astype(np.uint8))
+    after = with_measured_curve(both, WHOLE, float(few.mean()), estimates)
+    assert SETS[int(after.argmax())] == ("contrast",)
+    line = np.rint(0.8 * few + 20).astype(np.uint8)
+    kept = with_measured_curve(both, WHOLE, float(few.mean()), CopyEstimates(few.astype(np.uint8), line))
+    assert kept is both

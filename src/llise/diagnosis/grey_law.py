@@ -12,7 +12,7 @@ import numpy as np
 from llise.diagnosis.chains import GREY
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.region_pixels import whole_pixels
-from llise.diagnosis.s_curve import nearest_s_curves
+from llise.diagnosis.s_curve import SCurve, nearest_s_curves
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN_CODE, code_of, exchanged
 from llise.kinds.fitting import fit_line
 
@@ -27,6 +27,10 @@ distance in grey levels from which it does so in any case."""
 
 STRAIGHT = 0.7
 """Grey levels that a straight line may leave in the mean; rounding leaves 0.3, rounding down 0.6."""
+
+BENT, ROUNDED, STRAIGHTER = 0.45, 0.36, 1.5
+"""Grey levels that a line must leave in the mean of a slightly bent curve, those that an S-shaped curve without a shift
+may leave, and how many times as much the line must leave. In a region of few greys such a curve is almost straight."""
 
 LEAST_GAIN, ONE_TABLE = 0.1, 0.5
 """Least gain with which something is left that tells a curve, and greatest variance of pixels that had the same grey
@@ -87,7 +91,10 @@ def with_measured_curve(
     reference, copy, mask = whole_pixels(estimates.reference, estimates.copy, region)
     gain, offset = fit_line(reference, copy, mask, slope=True)
     rest = (copy - np.clip(np.float32(gain) * reference + np.float32(offset), 0, 255))[mask]
-    if float(rest @ rest) <= STRAIGHT**2 * rest.size:
+    left = float(np.sqrt(rest @ rest / rest.size))
+    if left >= BENT and gain >= LEAST_GAIN and _bends_without_shift(reference[mask], copy[mask], left):
+        wrong = top == both
+    elif left <= STRAIGHT:
         own_mean = float(reference[mask].mean())
         moved = min(abs(gain * grey + offset - grey) for grey in (mean, own_mean, 127.5, 128.0))
         may_be_both = moved >= FAR or probabilities[both] >= MAY_BE_BOTH * probabilities[alone]
@@ -149,14 +156,28 @@ def with_measured_gain(probabilities: np.ndarray, region: np.ndarray, estimates:
     return exchanged(probabilities, top, luminance) if wrong else probabilities
 
 
+def _bends_without_shift(before: np.ndarray, after: np.ndarray, left: float) -> bool:
+    """Whether an S-shaped curve without a shift leaves only rounding where a line leaves more."""
+    curves = _s_curves(before, after)
+    return curves is not None and curves[0].misfit <= min(ROUNDED, left / STRAIGHTER)
+
+
 def _by_s_curve(before: np.ndarray, after: np.ndarray) -> bool | None:
     """Whether a shift comes with an S-shaped change of contrast; None where no such curve tells."""
+    curves = _s_curves(before, after)
+    if curves is None:
+        return None
+    alone, shifted = curves
+    if shifted.misfit <= NEAR and alone.misfit >= MUCH_NEARER * shifted.misfit and abs(shifted.shift) >= LEAST_SHIFT:
+        return True
+    return False if alone.misfit <= AS_NEAR * min(shifted.misfit, NEAR) else None
+
+
+def _s_curves(before: np.ndarray, after: np.ndarray) -> tuple[SCurve, SCurve] | None:
+    """The nearest S-shaped curves without and with a shift; None where no table of grey levels made the copy."""
     greys = before.astype(np.intp)
     counts = np.bincount(greys, minlength=256)
     means, squares = (np.bincount(greys, values, 256) / np.maximum(counts, 1) for values in (after, after * after))
     if float(counts @ (squares - means * means)) > ONE_TABLE * counts.sum():
         return None
-    alone, shifted = nearest_s_curves(means, counts)
-    if shifted.misfit <= NEAR and alone.misfit >= MUCH_NEARER * shifted.misfit and abs(shifted.shift) >= LEAST_SHIFT:
-        return True
-    return False if alone.misfit <= AS_NEAR * min(shifted.misfit, NEAR) else None
+    return nearest_s_curves(means, counts)
