@@ -20,15 +20,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 from tqdm import tqdm
 
 from llise.diagnosis import network, pictures
 from llise.diagnosis.judge import Judge, shipped_judge, standardised
 from llise.diagnosis.network import BATCH, DECAY, DROPOUT, HIDDEN, RATE, one_cycle
-from llise.diagnosis.samples import Samples, draw_samples
+from llise.diagnosis.samples import Samples
 from llise.diagnosis.sets import SETS
-from llise.diagnosis.train import CHUNK, EPOCHS, FOLDS, SCENES
+from llise.diagnosis.train import EPOCHS, FOLDS, SCENES, draw_chunks
 
 Inputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 """Standardised inputs, codes and number of the picture of each sample."""
@@ -49,9 +48,8 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     shipped, names = shipped_judge(), pictures.NAMES
-    samples = [
-        draw(name, options.scenes // len(names), (options.seed, i), options.jobs) for i, name in enumerate(names)
-    ]
+    each = options.scenes // len(names)
+    samples = [draw_chunks((name,), each, (options.seed, i), options.jobs) for i, name in enumerate(names)]
     inputs = np.concatenate([standardised(part.inputs, shipped.mean, shipped.scale) for part in samples])
     data = (
         torch.tensor(inputs.astype(np.float16), device=options.device),
@@ -68,13 +66,6 @@ def main() -> None:
         judge = replace(shipped, networks=own, training={"pictures": others, **training})
         judge.save(options.folder / f"{name}.safetensors")
         print(f"{name}: {right_of(judge, samples[i]):.3f} of its samples are named rightly")
-
-
-def draw(name: str, scenes: int, seed: tuple[int, int], jobs: int) -> Samples:
-    """Draw samples from scenes of one picture."""
-    chunks = [[(*seed, i) for i in range(start, min(start + CHUNK, scenes))] for start in range(0, scenes, CHUNK)]
-    parts = Parallel(n_jobs=jobs, return_as="generator")(delayed(draw_samples)((name,), chunk) for chunk in chunks)
-    return Samples.joined(list(tqdm(parts, name, len(chunks), file=sys.stderr)))
 
 
 def train(data: Inputs, lacking: list[Lack], epochs: int, seed: int) -> list[network.Weights]:

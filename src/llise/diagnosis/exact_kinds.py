@@ -73,12 +73,12 @@ def exactly_made(
         return probabilities
     explained = lambda code: estimates.of(region, SETS[code]).explained
     exact = [code for code in codes if set(SETS[code]) <= REPEATABLE]
-    if set(SETS[top]) & set(RANDOM):
-        best = _instead_of_noise(top, exact, region, estimates)
-        return probabilities if best is None else exchanged(probabilities, top, best)
     if top not in exact:
-        best = _instead_of_mosaic(top, codes, region, estimates)
-        return probabilities if best is None else exchanged(probabilities, top, best)
+        if set(SETS[top]) & set(RANDOM):
+            instead = _instead_of_noise(top, exact, region, estimates)
+        else:
+            instead = _instead_of_mosaic(top, codes, region, estimates)
+        return probabilities if instead is None else exchanged(probabilities, top, instead)
     best = max(exact, key=explained)
     left, least = 1 - explained(top), 1 - explained(best)
     clear = left > 1 - LEAVES_SOMETHING or (left > 1 - LEAVES_A_LITTLE and left >= MANY_TIMES * least)

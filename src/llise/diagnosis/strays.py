@@ -28,7 +28,7 @@ SMALL = 0.02
 """Share of all damaged blocks up to which content in a mosaic, and unknown parts that are like a larger one, are
 strays."""
 
-LEAST_CONFIDENCE, HARDLY_LARGER = 0.4, 0.04
+LEAST_CONFIDENCE, SMALL_IF_DOUBTFUL = 0.4, 0.04
 """Confidence below which also other parts of up to this share of all damaged blocks are strays: of 18 such parts on
 photographs and training pictures 2 had the right kinds."""
 
@@ -108,7 +108,7 @@ def without_strays(parts: list[Part]) -> list[Part]:
             return True
         if _may_be_content_too(part, parts):
             return True
-        if part.confidence < LEAST_CONFIDENCE and size < HARDLY_LARGER * damaged and not content:
+        if part.confidence < LEAST_CONFIDENCE and size < SMALL_IF_DOUBTFUL * damaged and not content:
             return True
         if part.kinds == (UNKNOWN,) and size < SMALL * damaged and _is_nearest_to_larger(part, parts):
             return True

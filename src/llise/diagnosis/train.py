@@ -135,7 +135,7 @@ def train_networks(
     if len(names) < FOLDS:
         raise ValueError(f"{len(names)} pictures: expected {FOLDS} or more, one for each fold")
     folds = _folds(names)
-    samples = [_draw(fold, scenes // FOLDS, (seed, number), jobs) for number, fold in enumerate(folds)]
+    samples = [draw_chunks(fold, scenes // FOLDS, (seed, number), jobs) for number, fold in enumerate(folds)]
     inputs = [part.inputs for part in samples]
     codes = [part.codes.astype(np.int64) for part in samples]
     whole = np.concatenate(inputs)
@@ -213,7 +213,31 @@ def _folds(names: tuple[str, ...]) -> list[tuple[str, ...]]:
     return [names[number::FOLDS] for number in range(FOLDS)]
 
 
-def _draw(names: tuple[str, ...], scenes: int, seed: tuple[int, int], jobs: int) -> Samples:
+def draw_chunks(names: tuple[str, ...], scenes: int, seed: tuple[int, int], jobs: int = -1) -> Samples:
+    """Draw samples from random scenes on several cores, and show the progress.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Pictures to draw from.
+    scenes : int
+        Number of scenes.
+    seed : tuple of int
+        Beginning of the seed of each scene.
+    jobs : int
+        Processor cores, as joblib counts them; the result does not depend on it.
+
+    Returns
+    -------
+    Samples
+        Some for each scene.
+
+    Examples
+    --------
+    >>> from llise.diagnosis.train import draw_chunks
+    >>> len(draw_chunks(("camera",), 2, (0, 0), jobs=1).codes) > 0
+    True
+    """
     chunks = [[(*seed, i) for i in range(start, min(start + CHUNK, scenes))] for start in range(0, scenes, CHUNK)]
     parts = Parallel(n_jobs=jobs, return_as="generator")(delayed(_chunk)(names, chunk) for chunk in chunks)
     return Samples.joined(list(_shown(parts, len(chunks), f"scenes of {names[0]} and others")))
