@@ -7,13 +7,16 @@ from functools import cached_property
 import numpy as np
 
 from llise.kinds.fitting import ROUNDING
-from llise.kinds.jpeg_tables import COSINES, quality_table
+from llise.kinds.jpeg_tables import COSINES, STANDARD_TABLE, quality_of, quality_table, scale_of
 
 QUALITIES = np.arange(1, 101)
 """Qualities that are tried."""
 
 WELL_CODED, ROUNDED = 27.0, 0.7
 """Cost of a table, and its share of that of no coding at all, between which other ways of rounding are tried."""
+
+FINER = 0.85
+"""Share of the cost of a whole quality's table up to which the standard table with another factor is preferred to it."""
 
 TIE = 0.02
 """Cost of a step that is e times as large as a likely one."""
@@ -92,7 +95,7 @@ class CoefficientPairs:
         Returns
         -------
         quality : float
-            A whole quality from 1 to 100.
+            From 1 to 100; a whole one unless the standard table with a factor between two qualities comes nearer.
         table : ndarray, shape (8, 8)
             The table of that quality, or another one if that comes much nearer.
         rounding : float
@@ -117,8 +120,11 @@ class CoefficientPairs:
         index = int(np.argmin(costs))
         if costs[index] < 64 * 0.5:
             return *_answer(index), 0.5
+        quality, finer = _finer_quality(by_step, index)
+        if finer[0] > FINER * costs[index]:
+            quality, finer = float(QUALITIES[index]), (costs[index], _TABLES[index], 0.5)
         single = self._single_steps(by_step, 0.5, index)
-        choices = [(costs[index], _TABLES[index], 0.5), single]
+        choices = [finer, single]
         whole = float(np.minimum((self.after - self.before) ** 2, largest).mean(axis=0).sum())
         if WELL_CODED < single[0] < ROUNDED * whole:
             few = slice(None, None, max(1, len(self.after) // COMB_BLOCKS))
@@ -127,7 +133,7 @@ class CoefficientPairs:
             by_step = _costs_by_step(self.before, self.after, largest, rounding)
             choices.append(self._single_steps(by_step, rounding, index))
         _, table, rounding = min(choices, key=lambda choice: choice[0])
-        return float(QUALITIES[index]), table.reshape(_BLOCK, _BLOCK).astype(float), rounding
+        return quality, table.reshape(_BLOCK, _BLOCK).astype(float), rounding
 
     def left_by_coding(self) -> float:
         """Return the share of the error that a coder leaves at least.
@@ -231,6 +237,20 @@ def _power_of_standard(steps: np.ndarray, told: np.ndarray) -> np.ndarray:
 def _by_table(by_step: np.ndarray) -> np.ndarray:
     """Sum for the table of each quality of what is known by step (255, 64)."""
     return by_step[_TABLES.astype(int) - 1, np.arange(_BLOCK * _BLOCK)].sum(axis=1)
+
+
+def _finer_quality(by_step: np.ndarray, index: int) -> tuple[float, tuple[float, np.ndarray, float]]:
+    """Best quality, also a fraction, between the neighbours of a whole one; cost, table and rounding of it."""
+    around = QUALITIES[[max(index - 1, 0), min(index + 1, len(QUALITIES) - 2)]]
+    ends = [scale_of(float(quality)) for quality in around]
+    for _ in range(2):  # first roughly, then between the neighbours of the best
+        scales = np.geomspace(*ends, 41)
+        tables = np.clip(np.rint(np.outer(scales, STANDARD_TABLE)), 1, 255).astype(int)
+        costs = by_step[tables - 1, np.arange(_BLOCK * _BLOCK)].sum(axis=1)
+        best = int(costs.argmin())
+        ends = [scales[max(best - 1, 0)], scales[min(best + 1, len(scales) - 1)]]
+    quality = max(quality_of(float(scales[best])), 1.0)
+    return quality, (float(costs[best]), tables[best].astype(np.float32), 0.5)
 
 
 def _costs_by_step(before: np.ndarray, after: np.ndarray, largest: np.float32, rounding: float = 0.5) -> np.ndarray:
