@@ -60,6 +60,17 @@ def hit(share: float, seed: int = 0) -> np.ndarray:
     return np.where(rng.random(PICTURE.shape) < share, rng.choice([0, 255], PICTURE.shape), PICTURE).astype(np.uint8)
 
 
+@pytest.mark.parametrize("rounding", [0.375, 0.333])
+def test_impulses_over_a_coder_that_rounds_down_leave_nothing(rounding):
+    """Even where a coder of other programs has small steps, its own rounding is found below impulses."""
+    grain = np.random.default_rng(0).normal(0, 10, PICTURE.shape)
+    noisy = np.rint(np.clip(PICTURE + grain, 0, 255)).astype(np.uint8)
+    copy = code_jpeg(noisy, VIDEO_TABLE * 3 / 8, rounding)
+    chosen = np.random.default_rng(1).random(copy.shape) < 0.001
+    copy = np.where(chosen, np.where(copy < 128, 255, 0), copy).astype(np.uint8)
+    assert CopyEstimates(noisy, copy).of(WHOLE, ("impulse_noise", "jpeg")).explained > 0.97
+
+
 @pytest.mark.parametrize("sigma", [0.8, 1.5])
 def test_impulses_below_a_blur_are_spots(sigma):
     blurred = lambda image: np.rint(ndimage.gaussian_filter(image.astype(float), sigma)).astype(np.uint8)

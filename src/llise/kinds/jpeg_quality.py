@@ -12,7 +12,7 @@ from llise.kinds.jpeg_tables import COSINES, STANDARD_TABLE, quality_of, quality
 QUALITIES = np.arange(1, 101)
 """Qualities that are tried."""
 
-WELL_CODED, ROUNDED = 27.0, 0.7
+WELL_CODED, ROUNDED = 27.0, 0.85
 """Cost of a table, and its share of that of no coding at all, between which other ways of rounding are tried."""
 
 FINER = 0.85
