@@ -92,6 +92,18 @@ def test_the_gain_tells_luminance_from_contrast_over_another_kind():
         assert with_measured_gain(kept, WHOLE, estimates) is kept
 
 
+def test_the_gain_tells_contrast_where_a_region_has_few_greys():
+    """Below mid-grey the offset makes nearly all of the error, but a gain of 1 leaves more than rounding."""
+    dark = 40 + PICTURE // 16
+    estimates = CopyEstimates(dark, contrast(dark, 1.4).astype(np.uint8))
+    luminance = certain("luminance")
+    assert estimates.of(WHOLE, ("luminance",)).explained > 0.98
+    assert SETS[int(with_measured_gain(luminance, WHOLE, estimates).argmax())] == ("contrast",)
+    for offset in (-12, 9):
+        moved = CopyEstimates(dark, (dark + np.int16(offset)).astype(np.uint8))
+        assert with_measured_gain(luminance, WHOLE, moved) is luminance
+
+
 def test_kinds_that_a_part_shows_are_not_taken_from_around_it():
     impulses = distortions.apply(PICTURE, "impulse_noise", 200, random_state=0)
     noise = distortions.apply(PICTURE, "gaussian_noise", 100, random_state=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.diagnosis.chains import GREY
+from llise.diagnosis.chains import GREY, RANDOM
 from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.region_pixels import whole_pixels
 from llise.diagnosis.s_curve import SCurve, nearest_s_curves
@@ -45,6 +45,10 @@ S-shaped changes of contrast on photographs none was taken for both; of 22 with 
 LEAST_LEFT, FAR_MORE, NO_PIVOT = 0.025, 2.5, 10.0
 """Share of the error that luminance must leave more than contrast to be contrast, how many times as much it must leave,
 and distance from black and white in which the pivot of contrast is none."""
+
+MORE_THAN_ROUNDING, A_FEW_TIMES = 1.0, 4.0
+"""Mean square in grey levels that luminance must leave to be contrast, where that leaves only rounding, and how many times
+as much it must leave. In a region of few greys the offset makes nearly all of the error, whatever the gain."""
 
 NO_GAIN, AS_MUCH = 0.01, 0.01
 """Difference of a gain from 1 up to which contrast is luminance, and how much more luminance may leave then."""
@@ -106,9 +110,9 @@ def with_measured_curve(
 
 
 def with_measured_gain(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-    """Exchange contrast and luminance, each with another kind, where the gain tells which of them it was.
+    """Exchange contrast and luminance, alone or with another kind, where the gain tells which of them it was.
 
-    Luminance has a gain of 1; contrast that has the same makes nothing else.
+    Luminance has a gain of 1; contrast that has the same, with another kind, makes nothing else.
 
     Parameters
     ----------
@@ -142,15 +146,19 @@ def with_measured_gain(probabilities: np.ndarray, region: np.ndarray, estimates:
     kinds = set(SETS[top]) if top < UNKNOWN_CODE else set()
     by_grey = kinds & set(GREY)
     other = kinds - by_grey
-    if len(by_grey) != 1 or not other or other == {CONTENT}:
+    if len(by_grey) != 1 or other == {CONTENT} or kinds == {"contrast"}:
         return probabilities
     contrast, luminance = (code_of(kind, *other) for kind in GREY)
     by_contrast, by_luminance = (estimates.of(region, SETS[code]) for code in (contrast, luminance))
     left, least = 1 - by_luminance.explained, 1 - by_contrast.explained
     if by_grey == {"luminance"}:
         usual = NO_PIVOT <= by_contrast.parameters["contrast"]["pivot"].value <= 255 - NO_PIVOT
-        wrong = usual and left >= max(LEAST_LEFT + least, FAR_MORE * least)
-        return exchanged(probabilities, top, contrast) if wrong else probabilities
+        wrong = bool(other) and left >= max(LEAST_LEFT + least, FAR_MORE * least)
+        if not other & set(RANDOM):
+            error = estimates.error(region)
+            only_rounding = least * error <= STRAIGHT**2
+            wrong |= only_rounding and left * error >= max(MORE_THAN_ROUNDING, A_FEW_TIMES * least * error)
+        return exchanged(probabilities, top, contrast) if usual and wrong else probabilities
     gain = by_contrast.parameters["contrast"]["gain"].value
     wrong = abs(gain - 1) <= NO_GAIN and left <= least + AS_MUCH
     return exchanged(probabilities, top, luminance) if wrong else probabilities
