@@ -47,8 +47,8 @@ LEAST_LEFT, FAR_MORE, NO_PIVOT = 0.025, 2.5, 10.0
 and distance from black and white in which the pivot of contrast is none."""
 
 MORE_THAN_ROUNDING, A_FEW_TIMES = 1.0, 4.0
-"""Mean square in grey levels that luminance must leave to be contrast, where that leaves only rounding, and how many times
-as much it must leave. In a region of few greys the offset makes nearly all of the error, whatever the gain."""
+"""Mean square in grey levels that luminance must leave to be contrast, where that leaves only rounding, and how many
+times as much it must leave. In a region of few greys the offset makes nearly all of the error, whatever the gain."""
 
 NO_GAIN, AS_MUCH = 0.01, 0.01
 """Difference of a gain from 1 up to which contrast is luminance, and how much more luminance may leave then."""

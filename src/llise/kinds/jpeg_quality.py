@@ -16,7 +16,8 @@ WELL_CODED, ROUNDED = 27.0, 0.85
 """Cost of a table, and its share of that of no coding at all, between which other ways of rounding are tried."""
 
 FINER = 0.85
-"""Share of the cost of a whole quality's table up to which the standard table with another factor is preferred to it."""
+"""Share of the cost of a whole quality's table up to which the standard table with another factor is preferred to
+it."""
 
 TIE = 0.02
 """Cost of a step that is e times as large as a likely one."""
@@ -242,13 +243,13 @@ def _by_table(by_step: np.ndarray) -> np.ndarray:
 def _finer_quality(by_step: np.ndarray, index: int) -> tuple[float, tuple[float, np.ndarray, float]]:
     """Best quality, also a fraction, between the neighbours of a whole one; cost, table and rounding of it."""
     around = QUALITIES[[max(index - 1, 0), min(index + 1, len(QUALITIES) - 2)]]
-    ends = [scale_of(float(quality)) for quality in around]
+    low, high = (scale_of(float(quality)) for quality in around)
     for _ in range(2):  # first roughly, then between the neighbours of the best
-        scales = np.geomspace(*ends, 41)
+        scales = np.geomspace(low, high, 41)
         tables = np.clip(np.rint(np.outer(scales, STANDARD_TABLE)), 1, 255).astype(int)
         costs = by_step[tables - 1, np.arange(_BLOCK * _BLOCK)].sum(axis=1)
         best = int(costs.argmin())
-        ends = [scales[max(best - 1, 0)], scales[min(best + 1, len(scales) - 1)]]
+        low, high = float(scales[max(best - 1, 0)]), float(scales[min(best + 1, len(scales) - 1)])
     quality = max(quality_of(float(scales[best])), 1.0)
     return quality, (float(costs[best]), tables[best].astype(np.float32), 0.5)
 
