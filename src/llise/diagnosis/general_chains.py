@@ -6,6 +6,8 @@ measured on what the other kind leaves, impulses and other content are left out 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy
 
@@ -21,7 +23,7 @@ from llise.kinds.impulse_noise import EXTREMES, count_impulses, find_impulses, i
 from llise.kinds.jpeg import jpeg_fit
 from llise.kinds.quantization import even_levels_fit, levels_before, levels_fit
 from llise.kinds.registry import get
-from llise.kinds.speckle_noise import far_from_noise, fit_speckle, fit_two_noises, speckle_fit
+from llise.kinds.speckle_noise import far_from_noise, fit_speckle, fit_two_noises, noise_by_grey, speckle_fit
 
 NOISES = ("gaussian_noise", "speckle_noise")
 GREY = ("contrast", "luminance")
@@ -34,6 +36,11 @@ SMOOTHING = ("pixelation", "jpeg2000")
 
 NARROWER = (0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 """Factors on the width of a blur that another kind came after."""
+
+EXPONENTS_BELOW, LEAST_MISFIT, BETTER = (0.0, 0.25, 0.5, 0.75, 1.0), 0.25, 0.7
+"""Powers of the grey level that are tried for noise below a coder, the least misfit of noise of one strength (in
+logarithms of powers) with which its power may follow the grey level, and how much smaller that of the best one must
+be."""
 
 PIECE = 192
 """Side in pixels of the piece of a picture on which many settings are tried."""
@@ -285,13 +292,32 @@ def _and_noise(pixels: RegionPixels, noise: str, kind: str) -> Chain | None:
     error = copy - expected
     if noise == "speckle_noise":
         later, _ = fit_speckle(error, expected, mask)
-        exponent = later.parameters["exponent"]
+        exponent = _exponent_below(pixels, known, error) if known else later.parameters["exponent"]
         earlier = solve_strength(pixels, fit, error, lambda sigma: speckle_fit(sigma, exponent))
     else:
         later = noise_fit(float(np.sqrt(residual_power(error, expected, mask))))
         earlier = solve_strength(pixels, fit, error, noise_fit)
     first, last = Chain(((noise, earlier), (kind, fit))), Chain(((kind, fit), (noise, later)))
     return first if known or _hidden(error, first, last, pixels) else last
+
+
+def _exponent_below(pixels: RegionPixels, coder: Fit, error: np.ndarray) -> float:
+    """The power of the grey level with which noise below a coder grows; 0 where noise of one strength is as likely.
+
+    What a coder leaves of noise depends on the detail around it, so that noise of each power is coded too, and compared
+    in the logarithms of what is left at each grey level.
+    """
+    reference, _, mask = pixels
+    expected = coder.apply(reference)
+    _, powers, counts = noise_by_grey(error, expected, mask)
+    misfits = []
+    for exponent in EXPONENTS_BELOW:
+        noise = solve_strength(pixels, coder, error, partial(speckle_fit, exponent=exponent))
+        simulated = [coder.apply(noise.draw(reference, np.random.default_rng(seed))) for seed in (1, 2)]  # type: ignore[misc]
+        own = np.mean([noise_by_grey(image - expected, expected, mask)[1] for image in simulated], axis=0)
+        misfits.append(float(np.sqrt(np.average(np.log((powers + 0.35) / (own + 0.35)) ** 2, weights=counts))))
+    best = int(np.argmin(misfits))
+    return EXPONENTS_BELOW[best] if misfits[0] > LEAST_MISFIT and misfits[best] < BETTER * misfits[0] else 0.0
 
 
 def _grey_and_speckle(pixels: RegionPixels, grey: str, fit: Fit) -> Chain:

@@ -24,8 +24,12 @@ which it follows the signal: in all, for each block, and for each block where co
 Gaussian noises on photographs one, after contrast, had more than 0; of 50 speckle noises all had 166 or more."""
 
 LEAST_EXPONENT = 0.3
-"""Power of the grey level below which noise does not follow the signal: that of photons has 0.5, speckle 1. Of 115 speckle
-noises on photographs, beside other kinds too, one was below it, and so were all eight that were Gaussian noise."""
+"""Power of the grey level below which noise does not follow the signal: that of photons has 0.5, speckle 1. Of 115
+speckle noises on photographs, beside other kinds too, one was below it, and so were all eight that were Gaussian
+noise."""
+
+SURE_EXPONENT = 0.45
+"""Power of the grey level from which noise beside a JPEG coder follows the signal."""
 
 CODED, NEARLY_ALL, ALL_NOISE, LIKE_NOISE = 0.9, 0.985, 0.97, 0.3
 """Share of the error below which a JPEG coder alone does not account for a part, share below which impulses may have
@@ -35,7 +39,7 @@ LIKER, LEAST_LIKER, MOST_UNLIKE = 0.65, 0.06, 0.5
 """How much less unlike another noise must be, as a factor and in all, to be preferred to the likeliest one, and how
 unlike it may be. Of 38 impulses below JPEG on photographs, 29 were least unlike."""
 
-BLURRED, MAY_BE_BLURRED = 0.9, 0.1
+BLURRED, MAY_BE_BLURRED = 0.9, 0.01
 """Share of the error that blur alone must explain if something strange or content seems likelier, and the least
 probability of blur, alone or over impulses."""
 
@@ -60,9 +64,9 @@ AT_EDGES = 1.8
 """Steepness of the reference in spots, against its mean, from which these are what a blur that was not found exactly
 leaves at edges."""
 
-MOSTLY_SPOTS, PARTLY_SPOTS, LONG_TAILS = 0.55, 0.35, 35.0
+MOSTLY_SPOTS, PARTLY_SPOTS, LONG_TAILS = 0.5, 0.35, 35.0
 """Share of the power in spots from which impulses made them, and the same with a kurtosis of what is left. Of 360 blurs
-alone on photographs one had as many spots with .2 and a kurtosis of 60; of 17 blurs over impulses all had .55 or
+alone on photographs one had as many spots with .2 and a kurtosis of 60; of 18 blurs over impulses all had .52 or
 more."""
 
 
@@ -317,6 +321,10 @@ def _contradicted(kinds: tuple[str, ...], other: tuple[str, ...], region: np.nda
     found = estimates.of(region, kinds)
     if GROWING in kinds and found.parameters[GROWING]["exponent"].value < LEAST_EXPONENT:
         return True
+    if "jpeg" in kinds:  # where noise comes first, its power is that with which coded noise comes nearest
+        growing = found if GROWING in kinds else estimates.of(region, other)
+        follows = growing.parameters[GROWING]["exponent"].value >= SURE_EXPONENT and growing.explained >= NEARLY_ALL
+        return GROWING not in kinds and follows
     if set(HIDING) & set(kinds):  # of noise that is hidden, only how it is spread over blocks can be compared
         instead = estimates.of(region, other)
         return GROWING in kinds and instead.unlike <= found.unlike and instead.explained >= found.explained - 0.01
