@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from llise.diagnosis.block_sums import box_of
 from llise.diagnosis.chains import GREY, HIDING, RANDOM
-from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.estimates import CONNECTED_SIDES, CopyEstimates
 from llise.diagnosis.faults import MAY_BE_TAUGHT
 from llise.diagnosis.findings import Part
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, code_of, exchanged
@@ -32,6 +33,10 @@ same where the smaller one has no name, and how unlike to what remains its noise
 NEGLIGIBLE = {"gaussian_noise": ("sigma", 0.8), "sharpening": ("amount", 0.05), "luminance": ("offset", 0.7)}
 """Setting of a kind, and the value below which the kind does nothing; sharpening is not found exactly beside a blur."""
 
+LITTLE_MOVED, LITTLE_SHARE = 8.0, 0.13
+"""Error by contrast or luminance beside noise, and its share of all, up to which programs that make noise move the mean
+by rounding down or clipping."""
+
 ALL_LEVELS = 100
 """Grey levels from which quantization does nothing: their steps of 2.6 make an error of less than 1."""
 
@@ -44,6 +49,12 @@ MORE_NOISE = 3.0
 
 LEAST_SURE = 0.5
 """Confidence below which a part may have the kinds of a larger one in its area with settings for both of them."""
+
+CELLS_AROUND = 12
+"""Blocks around a place in a mosaic in which its cells are found."""
+
+NOISES = ("gaussian_noise", "speckle_noise")
+"""Kinds that change every pixel at random."""
 
 ELSEWHERE = frozenset({"content", "impulse_noise", "jpeg2000", "pixelation", UNKNOWN})
 """Kinds whose settings, or the places that they hit, cannot be taken to another part."""
@@ -163,6 +174,8 @@ def _with_same_settings(part: Part, parts: list[Part], estimates: CopyEstimates)
             return host  # a little too strange for these kinds by itself, but not beside them
         if CONTENT in part.kinds and not host.is_taught and _is_made_below_noise(part, host, estimates):
             return host
+        if "pixelation" in host.kinds and _is_same_mosaic(part, host, estimates):
+            return host
         if host.kinds == part.kinds or host.is_taught or ELSEWHERE & set(host.kinds):
             continue
         # Noise that was coded with a high quality, or whose greys were moved a little, looks like the noise around it.
@@ -189,6 +202,27 @@ def _is_made_below_noise(part: Part, host: Part, estimates: CopyEstimates) -> bo
         return False  # the cells of a mosaic, and what JPEG 2000 keeps, depend on the whole that was fitted
     here, there = (estimates.left_by(host.mask, mask, host.kinds) for mask in (part.mask, host.mask))
     return here <= MORE_NOISE * there and here <= (1 - SAME_SETTINGS) * estimates.error(part.mask)
+
+
+def _is_same_mosaic(part: Part, host: Part, estimates: CopyEstimates) -> bool:
+    """Whether the mosaic of a larger part makes a place that stands out from it too.
+
+    The cells depend on the place, so that they are found again around it. A cell of its own grey is no content.
+    """
+    if set(RANDOM) & set(host.kinds) or host.is_taught:
+        return False
+    top, left, bottom, right = box_of(part.mask)
+    side = CONNECTED_SIDES[len(host.kinds) - 1]
+    if max(bottom - top, right - left) > side:
+        return False
+    window = []
+    for first, last in ((top, bottom), (left, right)):
+        margin = min(CELLS_AROUND, (side - (last - first)) // 2)
+        window.append(slice(max(first - margin, 0), last + margin))
+    around = np.zeros_like(part.mask)
+    around[tuple(window)] = (part.mask | host.mask)[tuple(window)]
+    remains = (1 - estimates.of(around, host.kinds).explained) * estimates.error(around) * around.sum()
+    return bool(remains <= (1 - SAME_SETTINGS) * estimates.error(part.mask) * part.mask.sum())
 
 
 def _makes_both(part: Part, host: Part, estimates: CopyEstimates) -> bool:
@@ -269,7 +303,7 @@ def simplest(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstim
 
 
 def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-    """Prefer other kinds to such that have settings with which they do nothing.
+    """Prefer other kinds to such that have settings with which they do nothing, or next to nothing beside noise.
 
     Of a pair that is the other kind.  Instead of quantization that leaves most levels, or a mosaic without cells beside
     another kind, it is the likeliest kinds without it.
@@ -303,8 +337,12 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
     top = int(probabilities.argmax())
     if top >= UNKNOWN_CODE or SETS[top] == (CONTENT,):
         return probabilities
-    kinds, found = SETS[top], estimates.of(region, SETS[top]).parameters
+    kinds, estimate = SETS[top], estimates.of(region, SETS[top])
+    found = estimate.parameters
     for kind, other in (kinds, kinds[::-1]) if len(kinds) > 1 else ():
+        moved = estimate.severity[kind]
+        if kind in GREY and other in NOISES and moved <= min(LITTLE_MOVED, LITTLE_SHARE * estimates.error(region)):
+            return exchanged(probabilities, top, code_of(other))
         name, least = NEGLIGIBLE.get(kind, ("", 0.0))
         if name not in found.get(kind, {}) or abs(found[kind][name].value) >= least:
             continue
@@ -317,6 +355,7 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
     without = "pixelation" if "pixelation" in kinds and len(kinds) > 1 and cell is None else without
     if not without:
         return probabilities
-    # It was named for what other kinds did.
+    # It was named for what other kinds did, one of which may do nothing either.
     others = [code for code in range(UNKNOWN_CODE) if without not in SETS[code]]
-    return exchanged(probabilities, top, max(others, key=lambda code: probabilities[code]))
+    instead = exchanged(probabilities, top, max(others, key=lambda code: probabilities[code]))
+    return without_negligible(instead, region, estimates)
