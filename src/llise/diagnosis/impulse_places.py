@@ -15,12 +15,25 @@ from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.findings import Finding
 from llise.diagnosis.left_over import REPEATABLE
 from llise.diagnosis.regions import SMALL_ISLAND, connected_areas
-from llise.diagnosis.sets import SETS, code_of
+from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of, exchanged
+from llise.differences import by_block, pixels_of
+from llise.kinds.fitting import median_of_neighbours, robust_scale
 
 IMPULSES = "impulse_noise"
 
+LEAST_OFF, FAR_OFF, LONELY, MOSTLY_LONELY = 48.0, 8.0, 0.4, 0.8
+"""Difference of a white or black pixel from what the other kind makes there, in grey levels and against a typical one,
+from which an impulse hit it, the greatest difference of its neighbours against its own, and the share of such pixels
+that must have such neighbours: text and patches are even."""
+
+FEWEST, FEWEST_BLOCKS = 16, 12
+"""Fewest pixels that were hit, and fewest blocks in which they lie, for impulses that the judge does not see."""
+
 MOST = 0.9
 """Share of the blocks that were hit which must lie in areas of some size."""
+
+OFTEN_BELOW = REPEATABLE & {"contrast", "luminance", "blur", "jpeg"}
+"""Kinds below impulses that can be made again; levels and sharpened edges are often white or black."""
 
 NARROWER = 0.75
 """Share of the other kind's region in the box around all that was hit below which impulses have a place of their own:
@@ -68,6 +81,60 @@ def impulses_in_place(findings: list[Finding], estimates: CopyEstimates) -> list
         else:
             changed += [other, replace(finding, kinds=(IMPULSES,), mask=places)]
     return changed
+
+
+def with_impulses_over(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
+    """Exchange one kind that can be made again for the same with impulses, where lonely white and black pixels are
+    left.
+
+    Few impulses over a strong coder hardly change the sums of blocks that the judge sees.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_sets,) or more
+        Probabilities of a part.
+    region : ndarray of bool, shape (rows, cols)
+        Its blocks.
+    estimates : CopyEstimates
+        Estimates of the copy's faults.
+
+    Returns
+    -------
+    ndarray
+        The same where another set is the likeliest, or no such pixels are left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates import CopyEstimates
+    >>> from llise.diagnosis.impulse_places import with_impulses_over
+    >>> from llise.diagnosis.sets import SETS, code_of
+    >>> image = np.tile(np.arange(60, 188, dtype=np.uint8), (128, 1))
+    >>> copy = image + np.uint8(20)
+    >>> copy[::9, ::17] = 0
+    >>> luminance = np.eye(len(SETS))[code_of("luminance")]
+    >>> SETS[int(with_impulses_over(luminance, np.ones((16, 16), bool), CopyEstimates(image, copy)).argmax())]
+    ('luminance', 'impulse_noise')
+    """
+    top = int(probabilities.argmax())
+    if top >= UNKNOWN_CODE or len(SETS[top]) > 1 or not set(SETS[top]) <= OFTEN_BELOW:
+        return probabilities
+    inside = pixels_of(region, estimates.copy.shape)
+    extreme = inside & ((estimates.copy == 0) | (estimates.copy == 255))
+    if np.count_nonzero(extreme) < FEWEST:
+        return probabilities
+    again = estimates.made_again(region, SETS[top])
+    if again is None:
+        return probabilities
+    off = np.abs(np.subtract(estimates.copy, again, dtype=np.float32))
+    hit = extreme & (off > LEAST_OFF)
+    if np.count_nonzero(hit) < FEWEST:
+        return probabilities
+    hit &= off > FAR_OFF * robust_scale(off[inside])
+    lonely = hit & (median_of_neighbours(off) <= LONELY * off)
+    number, blocks = np.count_nonzero(lonely), np.count_nonzero(by_block(lonely).any(axis=-1))
+    many = number >= max(FEWEST, MOSTLY_LONELY * np.count_nonzero(hit)) and blocks >= FEWEST_BLOCKS
+    return exchanged(probabilities, top, code_of(IMPULSES, *SETS[top])) if many else probabilities
 
 
 def _below(finding: Finding, findings: list[Finding]) -> Finding | None:
