@@ -16,8 +16,9 @@ from llise.diagnosis.findings import Part
 from llise.diagnosis.impulse_places import with_impulses_over
 from llise.diagnosis.level_law import with_levels_below_noise, with_measured_levels
 from llise.diagnosis.noise_law import with_measured_noise
-from llise.diagnosis.sets import SETS, code_of
+from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of
 from llise.diagnosis.simpler_kinds import told_apart, without_negligible
+from llise.diagnosis.strays import without_strays
 from llise.kinds.jpeg import code_jpeg
 from llise.kinds.jpeg_tables import quality_table
 
@@ -188,6 +189,22 @@ def test_cells_that_stand_out_belong_to_the_mosaic_around_them():
     assert told_apart([host, place], CopyEstimates(PICTURE, copy))[1].kinds == ("luminance", "pixelation")
     copy[spot.repeat(8, 0).repeat(8, 1)] = 230
     assert told_apart([host, place], CopyEstimates(PICTURE, copy))[1].kinds == ("content",)
+
+
+def test_little_doubtful_parts_at_the_rim_of_a_region_belong_to_it():
+    corner = np.zeros_like(WHOLE)
+    corner[11, 12:20] = True
+    region, far = Part(0, PLACE, certain("jpeg")), np.roll(corner, 25, axis=0)
+    doubtful = 0.55 * certain("content") + 0.45 * certain("jpeg", "blur")
+    unknown = np.eye(len(SETS))[UNKNOWN_CODE]
+    for probabilities in (doubtful, unknown):
+        kinds = [part.kinds for part in without_strays([region, Part(0, corner, probabilities)])]
+        assert kinds == [("jpeg",), ("jpeg",)]
+        alone = without_strays([region, Part(1, far, probabilities)])[1]
+        assert alone.kinds == Part(1, far, probabilities).kinds
+    sure = without_strays([region, Part(0, corner, certain("content"))])
+    everywhere = without_strays([Part(0, ~corner, certain("jpeg")), Part(0, corner, doubtful)])
+    assert sure[1].kinds == everywhere[1].kinds == ("content",)
 
 
 def test_the_new_sets_are_sets():
