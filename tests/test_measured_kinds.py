@@ -207,6 +207,20 @@ def test_little_doubtful_parts_at_the_rim_of_a_region_belong_to_it():
     assert sure[1].kinds == everywhere[1].kinds == ("content",)
 
 
+@pytest.mark.parametrize("sigma", [20.0, 70.0, 200.0])
+def test_wide_blurs_in_a_region_are_made_again_from_the_whole_picture(sigma):
+    """A kernel that looks beyond the surroundings of the region; borders are mirrored."""
+    smooth = ndimage.gaussian_filter(PICTURE.astype(float), 4)
+    reference = rounded(smooth)
+    blurred = rounded(ndimage.gaussian_filter(reference.astype(float), sigma))
+    copy = np.where(PIXELS, blurred, reference)
+    found = CopyEstimates(reference, copy).of(PLACE, ("blur",))
+    assert found.explained > 0.99
+    assert found.parameters["blur"]["sigma"].value == pytest.approx(sigma, rel=0.05)
+    if sigma < 50:  # wider ones leave next to one grey, which may as well be a patch
+        assert diagnose(reference, [copy])[0].verdict == ("blur",)
+
+
 def test_the_new_sets_are_sets():
     for kinds in (("blur", "pixelation"), ("gaussian_noise", "quantization"), ("contrast", "quantization")):
         assert set(SETS[code_of(*kinds)]) == set(kinds)

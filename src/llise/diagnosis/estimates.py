@@ -13,6 +13,7 @@ from llise.diagnosis.estimate_errors import EstimateErrors
 from llise.diagnosis.region_pixels import MARGIN, TILE, RegionPixels, region_pixels, whole_pixels
 from llise.diagnosis.resampled import may_be_resampled, resampled_account
 from llise.diagnosis.result import Interval
+from llise.diagnosis.wide_blur import may_be_wider, wide_account
 from llise.differences import by_block, measure_differences
 from llise.kinds import registry
 from llise.kinds.fitting import ROUNDING, robust_scale
@@ -337,6 +338,8 @@ class CopyEstimates:
             account = account_for(chain, pixels) if chain else None
             if account and may_be_resampled(account) and self.reference.size <= MOST_CODED:
                 account = resampled_account(account, self._pixels_of(region, kinds, whole=True)) or account
+            if account and may_be_wider(account) and self.reference.size <= MOST_CODED:
+                account = wide_account(account, self._pixels_of(region, kinds, whole=True)) or account
             self._fitted[key] = account
         return self._fitted[key]
 

@@ -306,8 +306,8 @@ class PartNaming:
         top = int(probabilities.argmax())
         if top == code_of(CONTENT):
             return probabilities
-        if "jpeg" in SETS[top] and estimates.of(region, SETS[top]).explained >= MADE_AGAIN:
-            return probabilities  # a strong coder leaves one grey of a smooth place
+        if {"blur", "jpeg"} & set(SETS[top]) and estimates.of(region, SETS[top]).explained >= MADE_AGAIN:
+            return probabilities  # a strong coder or a wide blur leaves one grey of a smooth place
         pictures = self.reference, estimates.copy, region
         strange = UNKNOWN in SETS[top] or probabilities[top] < LIKELY
         sure = is_even_patch(*pictures) or (strange and is_from_elsewhere(*pictures))
