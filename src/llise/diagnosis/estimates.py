@@ -336,10 +336,10 @@ class CopyEstimates:
         if key not in self._fitted:
             chain = fit_chain(pixels, kinds, self._mean)
             account = account_for(chain, pixels) if chain else None
-            if account and may_be_resampled(account) and self.reference.size <= MOST_CODED:
-                account = resampled_account(account, self._pixels_of(region, kinds, whole=True)) or account
             if account and may_be_wider(account) and self.reference.size <= MOST_CODED:
                 account = wide_account(account, self._pixels_of(region, kinds, whole=True)) or account
+            if account and may_be_resampled(account) and self.reference.size <= MOST_CODED:
+                account = resampled_account(account, self._pixels_of(region, kinds, whole=True)) or account
             self._fitted[key] = account
         return self._fitted[key]
 
