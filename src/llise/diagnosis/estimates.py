@@ -31,9 +31,8 @@ CONNECTED_SIDES = 64, 32
 """Kinds whose grid or extent goes through the picture, so that they need one large tile; its side in blocks, for one
 kind and for two."""
 
-
 MOST_CODED = 1_500_000
-"""Pixels up to which a picture is coded or resampled as a whole to find the settings."""
+"""Pixels up to which a picture is coded, resampled or blurred as a whole to find the settings."""
 
 
 @dataclass(frozen=True)
@@ -332,14 +331,12 @@ class CopyEstimates:
     def _fit(self, region: np.ndarray, kinds: tuple[str, ...]) -> Account | None:
         """Settings of the kinds on the pixels of a region; other regions may have led to the same pixels."""
         pixels = self._pixels_of(region, kinds)
-        key = id(pixels), kinds
-        if key not in self._fitted:
+        if (key := (id(pixels), kinds)) not in self._fitted:
             chain = fit_chain(pixels, kinds, self._mean)
             account = account_for(chain, pixels) if chain else None
-            if account and may_be_wider(account) and self.reference.size <= MOST_CODED:
-                account = wide_account(account, self._pixels_of(region, kinds, whole=True)) or account
-            if account and may_be_resampled(account) and self.reference.size <= MOST_CODED:
-                account = resampled_account(account, self._pixels_of(region, kinds, whole=True)) or account
+            for may_be, found in ((may_be_wider, wide_account), (may_be_resampled, resampled_account)):
+                if account and self.reference.size <= MOST_CODED and may_be(account):
+                    account = found(account, self._pixels_of(region, kinds, whole=True)) or account
             self._fitted[key] = account
         return self._fitted[key]
 

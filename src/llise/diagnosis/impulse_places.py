@@ -84,8 +84,7 @@ def impulses_in_place(findings: list[Finding], estimates: CopyEstimates) -> list
 
 
 def with_impulses_over(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-    """Exchange one kind that can be made again for the same with impulses, where lonely white and black pixels are
-    left.
+    """Exchange one kind for the same with impulses where lonely white and black pixels are left.
 
     Few impulses over a strong coder hardly change the sums of blocks that the judge sees.
 

@@ -12,16 +12,15 @@ from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.content_signs import is_even_patch, is_from_elsewhere, without_clear_ground
 from llise.diagnosis.dead_lines import dead_lines
 from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.exact_kinds import exactly_made, with_blur_below_mosaic
+from llise.diagnosis.exact_kinds import exactly_made
 from llise.diagnosis.findings import Part
-from llise.diagnosis.grey_law import with_measured_curve, with_measured_gain
+from llise.diagnosis.grey_law import with_measured_curve
 from llise.diagnosis.grey_tables import TablePart, divided_by_tables
-from llise.diagnosis.impulse_places import with_impulses_over
 from llise.diagnosis.judge import Judge, greys
 from llise.diagnosis.kinds_around import with_kinds_around
 from llise.diagnosis.left_over import has_fault_of_its_own, is_worth_a_look, left_over
-from llise.diagnosis.level_law import with_levels_below_noise, with_measured_levels
-from llise.diagnosis.noise_law import leaves_just_noise, with_hidden_impulses, with_hidden_noise, with_measured_noise
+from llise.diagnosis.measured_kinds import with_measurements
+from llise.diagnosis.noise_law import leaves_just_noise
 from llise.diagnosis.novelty import FALSE_ALARMS, clues_of, named
 from llise.diagnosis.odd_greys import turns_greys_round
 from llise.diagnosis.oddities import is_odd
@@ -31,7 +30,7 @@ from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.diagnosis.regions import core_of
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, code_of, exchanged
 from llise.diagnosis.shifted_places import may_be_moved, shifted_place, with_moved_greys
-from llise.diagnosis.simpler_kinds import simplest, without_negligible
+from llise.diagnosis.simpler_kinds import simplest
 from llise.diagnosis.taught import TaughtKinds
 from llise.diagnosis.verification import accounts_for, evidence, likely_sets, with_greys_as_judged
 from llise.diagnosis.weighing import weighed
@@ -81,19 +80,6 @@ LEAST_STRANGE, SURELY_STRANGE = 0.51, 0.97
 
 RARE = 1e-3
 """Greatest p-value of parts with settings or details that named kinds never had."""
-
-MEASURED = (
-    with_hidden_noise,
-    with_hidden_impulses,
-    with_impulses_over,
-    with_blur_below_mosaic,
-    without_negligible,
-    with_measured_noise,
-    with_levels_below_noise,
-    with_measured_gain,
-    with_measured_levels,
-)
-"""What exchanges likely kinds that a measurement contradicts, in this order."""
 
 
 class PartNaming:
@@ -293,9 +279,7 @@ class PartNaming:
         """A part after the copy was made again with each likely set of kinds, where it is doubtful."""
         if part.is_taught:
             return part
-        probabilities = self._weighed(part, estimates, thorough)
-        for measured in MEASURED:
-            probabilities = measured(probabilities, part.mask, estimates)
+        probabilities = with_measurements(self._weighed(part, estimates, thorough), part.mask, estimates)
         if not part.stands_out:  # two curves, one after the other, may leave any grey as it is
             probabilities = with_measured_curve(probabilities, part.mask, self._greys[0], estimates)
             probabilities = self._with_sure_content(probabilities, part.mask, estimates)

@@ -15,8 +15,9 @@ from llise.diagnosis.region_pixels import RegionPixels
 from llise.kinds.fitting import Fit
 from llise.kinds.minimum import bounded_minimum
 
-WIDE, LEFT = 7.0, 0.004
-"""Sigma from which a kernel may look further than the surroundings, and share of the error that it must leave then."""
+WIDE, LEFT, EXPLAINED = 7.0, 0.004, 0.95
+"""Sigma from which a kernel may look further than the surroundings, share of the error that it must leave then, and the
+share that a wide kernel must explain: the mean grey of a picture explains some of any patch."""
 
 SIGMAS = np.geomspace(6.0, 256.0, 9)
 """Widths from which the search starts."""
@@ -64,7 +65,7 @@ def wide_account(account: Account, pixels: RegionPixels) -> Account | None:
     Returns
     -------
     Account or None
-        What the wide blur accounts for; None if that is no more.
+        What the wide blur accounts for; None if that is little, or no more.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def wide_account(account: Account, pixels: RegionPixels) -> Account | None:
     sigma = float(np.exp(bounded_minimum(error, float(low), float(high), 0.005, most=12)[0]))
     fit = Fit({"sigma": sigma}, lambda image: _blurred(_spectrum(image), sigma))
     found = account_for(Chain((("blur", fit),), is_whole=True), pixels)
-    return found if found.explained > account.explained else None
+    return found if found.explained >= max(EXPLAINED, account.explained) else None
 
 
 def _spectrum(image: np.ndarray) -> np.ndarray:

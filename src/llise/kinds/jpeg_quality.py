@@ -109,7 +109,7 @@ class CoefficientPairs:
         >>> from llise.kinds.jpeg_quality import CoefficientPairs
         >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
         >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
-        >>> CoefficientPairs(image, copy, np.ones((64, 64), bool)).nearest_table()[0]
+        >>> round(CoefficientPairs(image, copy, np.ones((64, 64), bool)).nearest_table()[0], 1)
         20.0
         """
         if self.before.size == 0:
