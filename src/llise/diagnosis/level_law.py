@@ -13,7 +13,7 @@ from llise.diagnosis.estimates import CopyEstimates
 from llise.diagnosis.grey_tables import median_table
 from llise.diagnosis.region_pixels import inner_blocks
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN_CODE, code_of, exchanged
-from llise.differences import by_block
+from llise.differences import BLOCK, by_block
 from llise.kinds.fitting import robust_scale
 
 LEVELS, NOISE = "quantization", "gaussian_noise"
@@ -36,6 +36,9 @@ LEAST_POWER, LEAST_SHARE = 3.0, 0.05
 """Power of the steps in grey levels squared, and its share of the error, from which quantization made them. Of 200
 noises on photographs, alone and with contrast or luminance, none had more than 2.5 and .004; of 22 with quantization,
 those that were not seen otherwise had 26 and .13."""
+
+MOST_BLOCKS = 8192
+"""Most blocks whose pixels are used."""
 
 FEWEST_PIXELS, FEWEST_GREYS = 50, 24
 """Fewest pixels of a grey level whose mean is used, and fewest such levels."""
@@ -74,8 +77,7 @@ def with_measured_levels(probabilities: np.ndarray, region: np.ndarray, estimate
     top = int(probabilities.argmax())
     if top >= UNKNOWN_CODE or SETS[top] not in _DOUBTFUL:
         return probabilities
-    inside = inner_blocks(region)
-    before, after = (by_block(image)[inside].ravel() for image in (estimates.reference, estimates.copy))
+    before, after = _pixels(region, estimates)
     table, counts = median_table(before, after)
     if np.mean(after == table[before]) < ONE_TABLE:
         return probabilities
@@ -135,17 +137,22 @@ def with_levels_below_noise(probabilities: np.ndarray, region: np.ndarray, estim
     top = int(probabilities.argmax())
     if top >= UNKNOWN_CODE or NOISE not in SETS[top] or not set(SETS[top]) <= {NOISE, *GREY}:
         return probabilities
-    steps = _power_of_steps(estimates.reference, estimates.copy, region)
+    steps = _power_of_steps(*_pixels(region, estimates))
     if steps < max(LEAST_POWER, LEAST_SHARE * estimates.error(region)):
         return probabilities
     return exchanged(probabilities, top, code_of(NOISE, LEVELS))
 
 
-def _power_of_steps(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> float:
+def _pixels(region: np.ndarray, estimates: CopyEstimates) -> list[np.ndarray]:
+    """Greys of the reference and of the copy in blocks of a region, of which few are enough."""
+    chosen = np.flatnonzero(inner_blocks(region))
+    chosen = chosen[:: -(-chosen.size // MOST_BLOCKS)]
+    return [by_block(image).reshape(-1, BLOCK**2)[chosen].ravel() for image in (estimates.reference, estimates.copy)]
+
+
+def _power_of_steps(before: np.ndarray, after: np.ndarray) -> float:
     """Mean square by which the means of what grey levels became differ from a smooth curve, beyond chance."""
-    inside = inner_blocks(region)
-    before = by_block(reference)[inside].ravel().astype(np.intp)
-    error = by_block(copy)[inside].ravel() - before.astype(float)
+    error = after - before.astype(float)
     counts = np.bincount(before, minlength=256)
     means, squares = (np.bincount(before, values, 256) / np.maximum(counts, 1) for values in (error, error * error))
     clipped = 2 * robust_scale(error - np.median(error))
