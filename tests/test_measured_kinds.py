@@ -128,8 +128,9 @@ def test_a_blur_below_a_mosaic_is_found(side, sigma):
     blurred = rounded(cells(ndimage.gaussian_filter(PICTURE.astype(float), sigma), side))
     after = with_blur_below_mosaic(mosaic, WHOLE, CopyEstimates(PICTURE, blurred))
     assert likeliest(after) == {"blur", "pixelation"}
-    sharp = rounded(cells(PICTURE.astype(float), side))
-    assert with_blur_below_mosaic(mosaic, WHOLE, CopyEstimates(PICTURE, sharp)) is mosaic
+    sharp = CopyEstimates(PICTURE, rounded(cells(PICTURE.astype(float), side)))
+    assert with_blur_below_mosaic(mosaic, WHOLE, sharp) is mosaic
+    assert likeliest(with_blur_below_mosaic(certain("blur", "pixelation"), WHOLE, sharp)) == {"pixelation"}
 
 
 @pytest.mark.parametrize("below", ["jpeg", "blur", "contrast", "luminance"])

@@ -126,7 +126,10 @@ def _instead_of_mosaic(top: int, codes: list[int], region: np.ndarray, estimates
 
 
 def with_blur_below_mosaic(probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates) -> np.ndarray:
-    """Exchange a mosaic for a blur and a mosaic where both leave far less, as a blur that came first does.
+    """Exchange a mosaic and a blur with a mosaic by what both leave, and by how wide the blur is.
+
+    A blur that came first leaves far less with the mosaic; where none did, one of a fraction of a pixel may fit the
+    rule by which a program mixes pixels.
 
     Parameters
     ----------
@@ -140,7 +143,7 @@ def with_blur_below_mosaic(probabilities: np.ndarray, region: np.ndarray, estima
     Returns
     -------
     ndarray
-        The same where a mosaic alone is not the likeliest, or leaves as little.
+        The same where other kinds are likelier, or the measurements do not contradict them.
 
     Examples
     --------
@@ -156,16 +159,15 @@ def with_blur_below_mosaic(probabilities: np.ndarray, region: np.ndarray, estima
     >>> SETS[int(with_blur_below_mosaic(mosaic, region, CopyEstimates(image, blurred)).argmax())]
     ('blur', 'pixelation')
     """
-    top = int(probabilities.argmax())
-    if top >= UNKNOWN_CODE or SETS[top] != ("pixelation",):
+    top, alone, both = int(probabilities.argmax()), code_of("pixelation"), code_of("blur", "pixelation")
+    if top not in (alone, both):
         return probabilities
-    left = 1 - estimates.of(region, SETS[top]).explained
-    if left * estimates.error(region) < LEAST_LEFT:
+    left = 1 - estimates.of(region, SETS[alone]).explained
+    if top == alone and left * estimates.error(region) < LEAST_LEFT:
         return probabilities
-    both = code_of("blur", "pixelation")
     found = estimates.of(region, SETS[both])
     sigma = found.parameters.get("blur", {}).get("sigma")
-    if sigma is None or sigma.value < WIDE:
-        return probabilities
-    better = found.explained >= BLURRED and 1 - found.explained <= HALF * left
-    return exchanged(probabilities, top, both) if better else probabilities
+    wide = sigma is not None and sigma.value >= WIDE
+    better = wide and found.explained >= BLURRED and 1 - found.explained <= HALF * left
+    wrong = better if top == alone else not wide and "cell" in found.parameters.get("pixelation", {})
+    return exchanged(probabilities, alone, both) if wrong else probabilities
