@@ -26,6 +26,8 @@ from llise.kinds.registry import get
 from llise.kinds.speckle_noise import far_from_noise, fit_speckle, fit_two_noises, noise_by_grey, speckle_fit
 
 NOISES = ("gaussian_noise", "speckle_noise")
+"""Kinds that change every pixel at random."""
+
 GREY = ("contrast", "luminance")
 
 ROUNDS = 2

@@ -11,6 +11,7 @@ from llise.diagnosis.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates import CONNECTED_SIDES, CopyEstimates
 from llise.diagnosis.faults import MAY_BE_TAUGHT
 from llise.diagnosis.findings import Part
+from llise.diagnosis.general_chains import NOISES
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN, UNKNOWN_CODE, code_of, exchanged
 from llise.diagnosis.verification import LEAST_BLOCKS, LIKELY
 
@@ -52,9 +53,6 @@ LEAST_SURE = 0.5
 
 CELLS_AROUND = 12
 """Blocks around a place in a mosaic in which its cells are found."""
-
-NOISES = ("gaussian_noise", "speckle_noise")
-"""Kinds that change every pixel at random."""
 
 ELSEWHERE = frozenset({"content", "impulse_noise", "jpeg2000", "pixelation", UNKNOWN})
 """Kinds whose settings, or the places that they hit, cannot be taken to another part."""
