@@ -22,10 +22,10 @@ from PIL import Image
 from scipy import ndimage
 from tqdm import tqdm
 
-from llise.diagnosis import pictures
-from llise.diagnosis.alignment import measure_alignment
+from llise.diagnosis.alignment.placing import measure_alignment
 from llise.diagnosis.diagnoser import Diagnoser
-from llise.diagnosis.scenes import draw_scene
+from llise.diagnosis.training import pictures
+from llise.diagnosis.training.scenes import draw_scene
 from llise.images import image_files, read_image
 from llise.kinds.warping import METHODS, Transform, warp
 

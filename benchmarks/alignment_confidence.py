@@ -24,8 +24,8 @@ from tqdm import tqdm
 from alignment import FILLS, FORMS, RIM, draw_transform, load_sources, moved_middle, rounded
 from faults.cases import apply_program
 from faults.programs import Program, foreign, own
-from llise.diagnosis.alignment import LEAST_CONFIDENCE, find_place
-from llise.diagnosis.alignment_confidence import LEAST_FALL
+from llise.diagnosis.alignment.confidence import LEAST_FALL
+from llise.diagnosis.alignment.placing import LEAST_CONFIDENCE, find_place
 from llise.kinds.registry import get
 from llise.kinds.search import draw_copy
 from llise.kinds.warping import METHODS

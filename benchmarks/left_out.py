@@ -22,12 +22,13 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from llise.diagnosis import network, pictures
-from llise.diagnosis.judge import Judge, shipped_judge, standardised
-from llise.diagnosis.network import BATCH, DECAY, DROPOUT, HIDDEN, RATE, one_cycle
-from llise.diagnosis.samples import Samples
+from llise.diagnosis.judging import network
+from llise.diagnosis.judging.judge import Judge, shipped_judge, standardised
+from llise.diagnosis.judging.network import BATCH, DECAY, DROPOUT, HIDDEN, RATE, one_cycle
 from llise.diagnosis.sets import SETS
 from llise.diagnosis.train import EPOCHS, FOLDS, SCENES, draw_chunks
+from llise.diagnosis.training import pictures
+from llise.diagnosis.training.samples import Samples
 
 Inputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 """Standardised inputs, codes and number of the picture of each sample."""

@@ -26,11 +26,11 @@ from tqdm import tqdm
 
 from faults.masks import BLOCK, by_block, cut_in_two, draw_mask
 from llise import Diagnoser, distortions
-from llise.diagnosis import pictures
-from llise.diagnosis.judge import Judge
+from llise.diagnosis.judging.judge import Judge
 from llise.diagnosis.manifold import ReferenceManifold
 from llise.diagnosis.result import Diagnosis
 from llise.diagnosis.train import train
+from llise.diagnosis.training import pictures
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
 from llise.recognition import nearest_images, nearest_labels
 

@@ -31,10 +31,10 @@ from faults import cases, measures, open_cases, open_tables, programs, tables
 from faults.cases import Recipe
 from faults.judges import load_judge
 from faults.measures import Record
-from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import Diagnoser
-from llise.diagnosis.judge import Judge, shipped_judge
+from llise.diagnosis.judging.judge import Judge, shipped_judge
 from llise.diagnosis.train import single_judges
+from llise.diagnosis.training import pictures
 from llise.images import read_image
 
 MOST = 512

@@ -28,11 +28,12 @@ from tqdm import tqdm
 from faults.judges import load_judge
 from faults.own_kinds import FUNCTIONS
 from llise import LLISE, DistortionRecognizer
-from llise.diagnosis import Diagnoser, Diagnosis, pictures
-from llise.diagnosis.judge import Judge, shipped_judge
+from llise.diagnosis import Diagnoser, Diagnosis
+from llise.diagnosis.judging.judge import Judge, shipped_judge
 from llise.diagnosis.measures import LEAST_LIKENESS, likeness
-from llise.diagnosis.samples import LEAST_SPREAD
-from llise.diagnosis.taught_samples import TaughtSamples, example_samples, function_samples
+from llise.diagnosis.taught.taught_samples import TaughtSamples, example_samples, function_samples
+from llise.diagnosis.training import pictures
+from llise.diagnosis.training.samples import LEAST_SPREAD
 from llise.kinds import own
 from llise.kinds.base import Kind
 from llise.kinds.examples import Examples, find_examples

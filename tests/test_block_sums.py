@@ -9,11 +9,11 @@ from scipy import fft, ndimage
 from skimage.metrics import structural_similarity
 
 from llise import datasets, distortions
-from llise.diagnosis import block_sums, reference_blocks
-from llise.diagnosis.features import LARGEST, curve_misfit, feature_names, features
-from llise.diagnosis.judge import greys
+from llise.diagnosis.features import block_sums, reference_blocks
+from llise.diagnosis.features.reference_blocks import ReferenceBlocks
+from llise.diagnosis.features.region_features import LARGEST, curve_misfit, feature_names, features
+from llise.diagnosis.judging.judge import greys
 from llise.diagnosis.measures import likeness, measure_copy
-from llise.diagnosis.reference_blocks import ReferenceBlocks
 from llise.differences import by_block, ssim_of
 from llise.kinds.fitting import median_of_neighbours
 from llise.kinds.jpeg_tables import COSINES

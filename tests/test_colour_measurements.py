@@ -6,10 +6,10 @@ from scipy import ndimage
 from skimage import data
 
 from llise.colours import pixels_of, planes_of
-from llise.diagnosis.colour_blocks import measure_blocks
-from llise.diagnosis.colour_blurs import blurred, left_by
-from llise.diagnosis.colour_features import fit_area
-from llise.diagnosis.colour_planes import area_planes
+from llise.diagnosis.colour.blocks import measure_blocks
+from llise.diagnosis.colour.blurs import blurred, left_by
+from llise.diagnosis.colour.features import fit_area
+from llise.diagnosis.colour.planes import area_planes
 
 PICTURE = np.ascontiguousarray(data.astronaut()[20:212, 120:312])
 NOISY = np.clip(PICTURE + np.random.default_rng(0).normal(0, 9, PICTURE.shape), 0, 255).astype(np.uint8)

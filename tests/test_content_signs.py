@@ -8,10 +8,10 @@ from PIL import Image
 from scipy import ndimage
 
 from llise import distortions
-from llise.diagnosis import pictures
-from llise.diagnosis.content_signs import is_even_patch, is_from_elsewhere, without_clear_ground
 from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.odd_greys import turns_greys_round
+from llise.diagnosis.greys.odd_greys import turns_greys_round
+from llise.diagnosis.places.content_signs import is_even_patch, is_from_elsewhere, without_clear_ground
+from llise.diagnosis.training import pictures
 
 PICTURE = pictures.load("coffee")[:320, :400]
 WHOLE = np.ones((40, 50), bool)

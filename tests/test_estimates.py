@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 from scipy import ndimage
 
-from llise.diagnosis.calibration import draw_errors, estimate_errors
-from llise.diagnosis.estimate_errors import SCALES, EstimateErrors, error_of
-from llise.diagnosis.estimates import estimate_fault, region_error
-from llise.diagnosis.pictures import load
+from llise.diagnosis.estimates.copy_estimates import estimate_fault, region_error
+from llise.diagnosis.estimates.errors import SCALES, EstimateErrors, error_of
 from llise.diagnosis.sets import SETS, UNKNOWN
+from llise.diagnosis.training.calibration import draw_errors, estimate_errors
+from llise.diagnosis.training.pictures import load
 from llise.kinds.blur_kernels import disc_kernel, motion_kernel
 from llise.kinds.fitting import fit_line, residual_power
 from llise.kinds.registry import names

@@ -5,13 +5,13 @@ import pytest
 from scipy import optimize
 
 from llise import distortions
-from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.grey_law import with_measured_curve
-from llise.diagnosis.grey_tables import TablePart, divided_by_tables
-from llise.diagnosis.s_curve import nearest_s_curves
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates
+from llise.diagnosis.greys.grey_law import with_measured_curve
+from llise.diagnosis.greys.grey_tables import TablePart, divided_by_tables
+from llise.diagnosis.greys.s_curve import nearest_s_curves
 from llise.diagnosis.sets import SETS, code_of
+from llise.diagnosis.training import pictures
 
 PICTURE = pictures.load("coffee")[:256, :320]
 WHOLE = np.ones((32, 40), bool)

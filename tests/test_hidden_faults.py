@@ -9,16 +9,16 @@ from PIL import Image
 from scipy import ndimage
 
 from llise import distortions
-from llise.diagnosis import pictures
-from llise.diagnosis.aligned_faults import MOST_OF_TWO
-from llise.diagnosis.dead_lines import dead_lines
+from llise.diagnosis.alignment.aligned_faults import MOST_OF_TWO
 from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates
 from llise.diagnosis.findings import Part
-from llise.diagnosis.noise_law import leaves_spots, with_hidden_impulses, with_hidden_noise
-from llise.diagnosis.noise_shape import is_strange_noise
+from llise.diagnosis.naming.noise_law import leaves_spots, with_hidden_impulses, with_hidden_noise
+from llise.diagnosis.naming.noise_shape import is_strange_noise
+from llise.diagnosis.places.dead_lines import dead_lines
 from llise.diagnosis.sets import SETS
 from llise.diagnosis.strays import without_strays
+from llise.diagnosis.training import pictures
 from llise.kinds.cells import cell_of, nearest_mosaic
 from llise.kinds.jpeg import code_jpeg
 from llise.kinds.jpeg_flips import has_impulses_before

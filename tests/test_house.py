@@ -142,6 +142,26 @@ def test_imports_form_no_cycle():
     )
 
 
+def rooms_graph():
+    """Folders without folders inside, and which of them the modules of each import."""
+    inner = {folder for folder in FOLDERS if not any(folder in other.parents for other in FOLDERS)}
+    graph = {name_of(folder): set() for folder in inner}
+    for module, path in MODULES.items():
+        if path.parent in inner:
+            there = {MODULES[name].parent for name in imports_of(module)} & (inner - {path.parent})
+            graph[name_of(path.parent)] |= {name_of(folder) for folder in there}
+    return graph
+
+
+def test_imports_between_rooms_go_one_way():
+    graph = rooms_graph()
+    cycles = {frozenset(cycle): cycle for room in graph if (cycle := cycle_from(room, graph))}
+    assert not cycles, (
+        "folders import each other: " + "; ".join(" -> ".join(cycle) for cycle in cycles.values()) + ". Move what both "
+        "need into the folder that the other imports, or into one above both"
+    )
+
+
 @cache
 def private_definitions():
     """Private functions, classes, variables and attributes of ``self``: which modules define each name."""

@@ -11,14 +11,17 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
 from llise import datasets, distortions
-from llise.diagnosis import block_sums, network, pictures, train
-from llise.diagnosis.features import feature_names, features
-from llise.diagnosis.judge import FILE, Judge, JudgeError, greys, shipped_judge
+from llise.diagnosis import train
+from llise.diagnosis.features import block_sums
+from llise.diagnosis.features.region_features import feature_names, features
+from llise.diagnosis.judging import network
+from llise.diagnosis.judging.judge import FILE, Judge, JudgeError, greys, shipped_judge
 from llise.diagnosis.measures import measure_copy
 from llise.diagnosis.regions import connected_areas
-from llise.diagnosis.samples import draw_samples, found_areas
-from llise.diagnosis.scenes import draw_scene
 from llise.diagnosis.sets import SETS
+from llise.diagnosis.training import pictures
+from llise.diagnosis.training.samples import draw_samples, found_areas
+from llise.diagnosis.training.scenes import draw_scene
 from llise.labels import KINDS, NAMED_KINDS
 
 # Networks

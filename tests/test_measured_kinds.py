@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from llise import distortions
-from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.exact_kinds import with_blur_below_mosaic
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates
 from llise.diagnosis.findings import Part
-from llise.diagnosis.impulse_places import with_impulses_over
-from llise.diagnosis.level_law import with_levels_below_noise, with_measured_levels
-from llise.diagnosis.noise_law import with_measured_noise
+from llise.diagnosis.greys.level_law import with_levels_below_noise, with_measured_levels
+from llise.diagnosis.naming.exact_kinds import with_blur_below_mosaic
+from llise.diagnosis.naming.noise_law import with_measured_noise
+from llise.diagnosis.naming.simpler_kinds import told_apart, without_negligible
+from llise.diagnosis.places.impulse_places import with_impulses_over
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of
-from llise.diagnosis.simpler_kinds import told_apart, without_negligible
 from llise.diagnosis.strays import without_strays
+from llise.diagnosis.training import pictures
 from llise.kinds.jpeg import code_jpeg
 from llise.kinds.jpeg_tables import quality_table
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import ndimage
 
 from llise import Diagnoser, distortions, kinds
-from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.odd_greys import follows_no_table, turns_greys_round
+from llise.diagnosis.greys.odd_greys import follows_no_table, turns_greys_round
+from llise.diagnosis.training import pictures
 from llise.kinds import own
 
 PICTURE = pictures.load("coffee")[:256, :320]

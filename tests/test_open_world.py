@@ -12,16 +12,16 @@ from hypothesis.extra.numpy import arrays
 from PIL import Image
 from scipy import ndimage
 
-from llise.diagnosis import unlisted
-from llise.diagnosis.block_sums import measure
-from llise.diagnosis.features import feature_names, features
-from llise.diagnosis.judge import greys
+from llise.diagnosis.features.block_sums import measure
+from llise.diagnosis.features.region_features import feature_names, features
+from llise.diagnosis.features.wavelet import IRREVERSIBLE, REVERSIBLE, code_wavelet, lift, unlift
+from llise.diagnosis.judging.judge import greys
 from llise.diagnosis.nature import nature_of
-from llise.diagnosis.novelty import CLUES, FALSE_ALARMS, SHARPER, fit_novelty
-from llise.diagnosis.pictures import load
-from llise.diagnosis.scenes import draw_scene
+from llise.diagnosis.second_look.novelty import CLUES, FALSE_ALARMS, SHARPER, fit_novelty
 from llise.diagnosis.sets import SETS, UNKNOWN, UNKNOWN_CODE, code_of, is_set
-from llise.diagnosis.wavelet import IRREVERSIBLE, REVERSIBLE, code_wavelet, lift, unlift
+from llise.diagnosis.training import unlisted
+from llise.diagnosis.training.pictures import load
+from llise.diagnosis.training.scenes import draw_scene
 from llise.kinds.registry import get
 from llise.kinds.search import draw_copy
 from llise.labels import FURTHER_KINDS, KINDS

@@ -6,15 +6,15 @@ from faulty import certain, overlap
 from scipy import ndimage
 
 from llise import distortions
-from llise.diagnosis import pictures
-from llise.diagnosis.dead_lines import dead_lines
 from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.estimates import CopyEstimates
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates
 from llise.diagnosis.findings import Part
-from llise.diagnosis.grey_law import with_measured_gain
-from llise.diagnosis.kinds_around import with_kinds_around
+from llise.diagnosis.greys.grey_law import with_measured_gain
+from llise.diagnosis.naming.kinds_around import with_kinds_around
+from llise.diagnosis.places.dead_lines import dead_lines
+from llise.diagnosis.places.shifted_places import shifted_place
 from llise.diagnosis.sets import SETS
-from llise.diagnosis.shifted_places import shifted_place
+from llise.diagnosis.training import pictures
 
 PICTURE = pictures.load("coffee")[:320, :400]
 WHOLE = np.ones((40, 50), bool)

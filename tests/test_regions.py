@@ -8,12 +8,14 @@ from faulty import blocks_of, check_measured, distorted, judge, overlap
 from numpy.testing import assert_array_equal
 
 from llise import datasets
-from llise.diagnosis import Diagnoser, block_sums, parts, pictures
+from llise.diagnosis import Diagnoser, parts
 from llise.diagnosis.faults import assemble, extend
+from llise.diagnosis.features import block_sums
 from llise.diagnosis.findings import Finding, Part
 from llise.diagnosis.gaps import without_gaps
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.sets import SETS
+from llise.diagnosis.training import pictures
 from llise.labels import KINDS
 
 IMAGE = datasets.reference()[100:292, 100:292]

@@ -14,9 +14,9 @@ from PIL import Image, ImageFilter
 from scipy import ndimage
 
 from llise.diagnosis.diagnoser import Diagnoser
-from llise.diagnosis.estimates import CopyEstimates, estimate_fault
-from llise.diagnosis.pictures import load
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates, estimate_fault
 from llise.diagnosis.result import Fault, Interval
+from llise.diagnosis.training.pictures import load
 from llise.kinds.resampling_fit import Resampling, fit_resampling
 from llise.kinds.resampling_weights import ENLARGING, REDUCING
 from llise.output.rows import Json

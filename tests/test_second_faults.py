@@ -9,19 +9,19 @@ from PIL import Image
 from scipy import ndimage
 
 from llise import datasets, distortions
-from llise.diagnosis import pictures
 from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.exact_kinds import exactly_made
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates
 from llise.diagnosis.findings import Part
 from llise.diagnosis.gaps import without_gaps
-from llise.diagnosis.grey_law import with_measured_curve
-from llise.diagnosis.left_over import left_over
+from llise.diagnosis.greys.grey_law import with_measured_curve
 from llise.diagnosis.measures import likeness
-from llise.diagnosis.noise_law import with_measured_noise
+from llise.diagnosis.naming.exact_kinds import exactly_made
+from llise.diagnosis.naming.noise_law import with_measured_noise
+from llise.diagnosis.naming.simpler_kinds import told_apart, without_negligible
+from llise.diagnosis.places.left_over import left_over
 from llise.diagnosis.sets import SETS, code_of
-from llise.diagnosis.simpler_kinds import told_apart, without_negligible
 from llise.diagnosis.strays import without_strays
+from llise.diagnosis.training import pictures
 from llise.kinds.cells import cell_of, nearest_mosaic
 from llise.kinds.frequency_filter import filtered
 

@@ -8,17 +8,17 @@ from scipy import ndimage
 from scipy.optimize import approx_fprime
 
 from llise import datasets, distortions
-from llise.diagnosis import pictures
-from llise.diagnosis.copies import draw_pair, is_contrast_about_another_pivot
 from llise.diagnosis.diagnoser import Diagnoser, diagnose
-from llise.diagnosis.estimates import CopyEstimates
-from llise.diagnosis.judge import greys, shipped_judge
-from llise.diagnosis.novelty import CLUES
-from llise.diagnosis.second_look import draw_evidence
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates
+from llise.diagnosis.judging.judge import greys, shipped_judge
+from llise.diagnosis.naming.simpler_kinds import explains_as_well
+from llise.diagnosis.second_look.novelty import CLUES
+from llise.diagnosis.second_look.verification import EVIDENCE, MOST_SETS, NO_EVIDENCE, evidence, likely_sets
+from llise.diagnosis.second_look.weighing import EvidenceWeights, _Likelihood, fit_weights, weighed
 from llise.diagnosis.sets import SETS
-from llise.diagnosis.simpler_kinds import explains_as_well
-from llise.diagnosis.verification import EVIDENCE, MOST_SETS, NO_EVIDENCE, evidence, likely_sets
-from llise.diagnosis.weighing import EvidenceWeights, _Likelihood, fit_weights, weighed
+from llise.diagnosis.training import pictures
+from llise.diagnosis.training.copies import draw_pair, is_contrast_about_another_pivot
+from llise.diagnosis.training.part_evidence import draw_evidence
 from llise.kinds.jpeg import code_jpeg
 from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.jpeg_tables import STANDARD_TABLE

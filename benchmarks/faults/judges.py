@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from llise.diagnosis.judge import Judge
+from llise.diagnosis.judging.judge import Judge
 
 
 @cache

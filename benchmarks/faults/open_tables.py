@@ -54,7 +54,7 @@ METHODS_IN_TRAINING = frozenset(
         "ffmpeg noise, patterned", "ffmpeg lenscorrection",
     )
 )  # fmt: skip
-"""Programs of unknown faults whose method the training draws too, by code of its own (llise.diagnosis.unlisted)."""
+"""Programs of unknown faults whose method the training draws too, by its own code (llise.diagnosis.training)."""
 
 CONFIDENT = 0.7
 """Confidence from which on a wrong answer counts as a confident one."""

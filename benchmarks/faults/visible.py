@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage, optimize
 
-from llise.diagnosis.copies import is_contrast_about_another_pivot
+from llise.diagnosis.training.copies import is_contrast_about_another_pivot
 
 LEAST_TRACE = 0.04
 """Share of an error that must set a kind apart from a simpler one."""

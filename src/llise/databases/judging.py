@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 
 from llise.databases.layout import Item
 from llise.diagnosis import Diagnoser, Diagnosis
-from llise.diagnosis.judge import shipped_judge
+from llise.diagnosis.judging.judge import shipped_judge
 from llise.images import ImageError, check_reference, check_same_size, read_image
 from llise.reproduction.parts import rounded, source_digest, stored_part, write_json
 

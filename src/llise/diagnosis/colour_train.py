@@ -16,13 +16,13 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from llise.diagnosis import network
-from llise.diagnosis.colour_areas import colour_areas
-from llise.diagnosis.colour_blocks import measure_blocks
-from llise.diagnosis.colour_features import fit_area
-from llise.diagnosis.colour_judge import ANSWERS, FILE, ColourJudge
-from llise.diagnosis.colour_scenes import NAMES, draw_scene
-from llise.diagnosis.judge import standardised
+from llise.diagnosis.colour.areas import colour_areas
+from llise.diagnosis.colour.blocks import measure_blocks
+from llise.diagnosis.colour.features import fit_area
+from llise.diagnosis.colour.judge import ANSWERS, FILE, ColourJudge
+from llise.diagnosis.judging import network
+from llise.diagnosis.judging.judge import standardised
+from llise.diagnosis.training.colour_scenes import NAMES, draw_scene
 
 SCENES = 14000
 FOLDS = 5

@@ -11,24 +11,24 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from llise.colours import without_colour
-from llise.diagnosis.aligned_faults import judge_aligned
-from llise.diagnosis.block_sums import BLOCK, box_of
-from llise.diagnosis.colour_reference import ColourReference
-from llise.diagnosis.estimate_errors import EstimateErrors
-from llise.diagnosis.estimates import CopyEstimates, FaultEstimate
+from llise.diagnosis.alignment.aligned_faults import judge_aligned
+from llise.diagnosis.colour.reference import ColourReference
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates, FaultEstimate
+from llise.diagnosis.estimates.errors import EstimateErrors
 from llise.diagnosis.faults import assemble, extend, in_place, with_caution
+from llise.diagnosis.features.block_sums import BLOCK, box_of
 from llise.diagnosis.findings import Finding
 from llise.diagnosis.gaps import without_gaps
-from llise.diagnosis.impulse_places import impulses_in_place
-from llise.diagnosis.judge import Judge, shipped_judge
+from llise.diagnosis.judging.judge import Judge, shipped_judge
 from llise.diagnosis.measures import Measures, by_block, measure_copy
+from llise.diagnosis.naming.part_naming import PartNaming, is_made_from_reference
+from llise.diagnosis.naming.simpler_kinds import told_apart
 from llise.diagnosis.nature import nature_of
-from llise.diagnosis.novelty import FALSE_ALARMS, check_false_alarms
-from llise.diagnosis.part_naming import PartNaming, is_made_from_reference
+from llise.diagnosis.places.impulse_places import impulses_in_place
 from llise.diagnosis.regions import connected_areas
 from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, label_blocks
-from llise.diagnosis.simpler_kinds import told_apart
-from llise.diagnosis.taught import taught_kinds
+from llise.diagnosis.second_look.novelty import FALSE_ALARMS, check_false_alarms
+from llise.diagnosis.taught.taught_kinds import taught_kinds
 from llise.images import as_pixels, as_uint8, check_reference, check_same_size
 from llise.kinds.sources import sources
 from llise.labels import UNKNOWN

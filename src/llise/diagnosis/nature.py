@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.diagnosis.block_sums import BLOCK
-from llise.diagnosis.region_pixels import region_pixels
+from llise.diagnosis.estimates.region_pixels import region_pixels
+from llise.diagnosis.features.block_sums import BLOCK
 
 NATURES = ("smooth", "noisy", "periodic", "on the 8x8 grid")
 """What the error of a fault may be called."""

@@ -13,10 +13,10 @@ from math import ceil, sqrt
 import numpy as np
 import scipy
 
-from llise.diagnosis.block_sums import box_of, measure, names
-from llise.diagnosis.chains import GREY
-from llise.diagnosis.features import curve_misfit
-from llise.diagnosis.reference_blocks import ReferenceBlocks
+from llise.diagnosis.estimates.chains import GREY
+from llise.diagnosis.features.block_sums import box_of, measure, names
+from llise.diagnosis.features.reference_blocks import ReferenceBlocks
+from llise.diagnosis.features.region_features import curve_misfit
 from llise.diagnosis.regions import core_of
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN
 from llise.filters import mean_around

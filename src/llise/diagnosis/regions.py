@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from llise.diagnosis.block_sums import box_of
+from llise.diagnosis.features.block_sums import box_of
 from llise.masks import closed, dilated, eroded, islands
 
 GAPS = (1, 2, 3, 5, 8)

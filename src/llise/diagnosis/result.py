@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from llise import masks
-from llise.diagnosis.colour_measures import ColorMeasures
+from llise.diagnosis.colour.measures import ColorMeasures
 from llise.differences import BLOCK
 from llise.labels import COLOR_KINDS, FURTHER_KINDS, LABELS, MISALIGNMENT, UNKNOWN
 

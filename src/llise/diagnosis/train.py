@@ -21,16 +21,17 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from llise.diagnosis import network, pictures
-from llise.diagnosis.calibration import ErrorSample, draw_errors, estimate_errors
-from llise.diagnosis.estimate_errors import EstimateErrors
-from llise.diagnosis.judge import BACKGROUND_SCALE, FILE, Judge, standardised
-from llise.diagnosis.novelty import Novelty, fit_novelty
-from llise.diagnosis.samples import Samples, draw_samples
-from llise.diagnosis.second_look import PartEvidence, draw_evidence
+from llise.diagnosis.estimates.errors import EstimateErrors
+from llise.diagnosis.judging import network
+from llise.diagnosis.judging.judge import BACKGROUND_SCALE, FILE, Judge, standardised
+from llise.diagnosis.second_look.novelty import Novelty, fit_novelty
+from llise.diagnosis.second_look.verification import NO_EVIDENCE
+from llise.diagnosis.second_look.weighing import EvidenceWeights, fit_weights
 from llise.diagnosis.sets import SETS
-from llise.diagnosis.verification import NO_EVIDENCE
-from llise.diagnosis.weighing import EvidenceWeights, fit_weights
+from llise.diagnosis.training import pictures
+from llise.diagnosis.training.calibration import ErrorSample, draw_errors, estimate_errors
+from llise.diagnosis.training.part_evidence import PartEvidence, draw_evidence
+from llise.diagnosis.training.samples import Samples, draw_samples
 
 SCENES = 56_000
 FOLDS = 4
@@ -101,7 +102,7 @@ def train(
 
     Examples
     --------
-    >>> from llise.diagnosis import pictures
+    >>> from llise.diagnosis.training import pictures
     >>> from llise.diagnosis.train import train
     >>> judge, report = train(pictures.NAMES)  # doctest: +SKIP
     """
@@ -128,7 +129,7 @@ def train_networks(
 
     Examples
     --------
-    >>> from llise.diagnosis import pictures
+    >>> from llise.diagnosis.training import pictures
     >>> from llise.diagnosis.train import train_networks
     >>> judge, report = train_networks(pictures.NAMES)  # doctest: +SKIP
     """
@@ -174,7 +175,7 @@ def look_again(judge: Judge, *, jobs: int = -1) -> Judge:
 
     Examples
     --------
-    >>> from llise.diagnosis.judge import shipped_judge
+    >>> from llise.diagnosis.judging.judge import shipped_judge
     >>> from llise.diagnosis.train import look_again
     >>> judge = look_again(shipped_judge())  # doctest: +SKIP
     """
@@ -199,7 +200,7 @@ def single_judges(judge: Judge) -> list[tuple[tuple[str, ...], Judge]]:
 
     Examples
     --------
-    >>> from llise.diagnosis.judge import shipped_judge
+    >>> from llise.diagnosis.judging.judge import shipped_judge
     >>> from llise.diagnosis.train import single_judges
     >>> [len(names) for names, _ in single_judges(shipped_judge())]
     [5, 5, 5, 5]

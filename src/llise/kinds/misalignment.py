@@ -22,7 +22,7 @@ class Misalignment(Kind):
     and ``shift_y`` in pixels, positive where the content lies further right and further down, ``rotation`` in degrees,
     positive counter-clockwise as seen, and ``scale`` in per cent, positive where the content is larger.
 
-    How a copy is misaligned is found by :mod:`llise.diagnosis.alignment`, before anything else is judged.
+    How a copy is misaligned is found by :mod:`llise.diagnosis.alignment.placing`, before anything else is judged.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
-from llise.diagnosis.colour_measures import ColorMeasures
+from llise.diagnosis.colour.measures import ColorMeasures
 from llise.diagnosis.result import Diagnosis, Fault
 from llise.labels import COLOR_KINDS, FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT, UNKNOWN
 from llise.output.text import csv_cell

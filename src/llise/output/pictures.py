@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from llise.diagnosis.block_sums import BLOCK
+from llise.diagnosis.features.block_sums import BLOCK
 from llise.diagnosis.result import Diagnosis
 
 DISPLAY_SIDE = 1024

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, Protocol
 
-from llise.diagnosis.colour_measures import ColorMeasures
+from llise.diagnosis.colour.measures import ColorMeasures
 from llise.diagnosis.result import Diagnosis, Fault
 from llise.labels import COLOR_KINDS
 from llise.output.csv_rows import Csv

@@ -1,0 +1,1 @@
+"""Places in an area that hold something else than the area around them: impulses, content, a second fault."""
