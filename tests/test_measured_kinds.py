@@ -9,13 +9,14 @@ from scipy import ndimage
 
 from llise import distortions
 from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.estimates.copy_estimates import CopyEstimates
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates, FaultEstimate
 from llise.diagnosis.findings import Part
 from llise.diagnosis.greys.level_law import with_levels_below_noise, with_measured_levels
 from llise.diagnosis.naming.exact_kinds import with_blur_below_mosaic
 from llise.diagnosis.naming.noise_law import with_measured_noise
 from llise.diagnosis.naming.simpler_kinds import told_apart, without_negligible
 from llise.diagnosis.places.impulse_places import with_impulses_over
+from llise.diagnosis.result import Interval
 from llise.diagnosis.sets import SETS, UNKNOWN_CODE, code_of
 from llise.diagnosis.strays import without_strays
 from llise.diagnosis.training import pictures
@@ -225,3 +226,20 @@ def test_wide_blurs_in_a_region_are_made_again_from_the_whole_picture(sigma):
 def test_the_new_sets_are_sets():
     for kinds in (("blur", "pixelation"), ("gaussian_noise", "quantization"), ("contrast", "quantization")):
         assert set(SETS[code_of(*kinds)]) == set(kinds)
+
+
+def test_kinds_that_do_nothing_are_not_exchanged_for_each_other_for_ever():
+    class Estimates:
+        """Quantization leaves all levels, and mosaics have no cells, whatever kinds are beside them."""
+
+        def of(self, region, kinds):
+            settings = {"quantization": {"levels": Interval(250.0, 240.0, 256.0)}} if "quantization" in kinds else {}
+            return FaultEstimate(settings, dict.fromkeys(kinds, 50.0), 0.5)
+
+        def error(self, region):
+            return 100.0
+
+    probabilities = np.zeros(len(SETS))
+    for share, kinds in zip((0.5, 0.3, 0.2), (("blur", "quantization"), ("blur", "pixelation"), ("blur", "jpeg"))):
+        probabilities[code_of(*kinds)] = share
+    assert likeliest(without_negligible(probabilities, WHOLE, Estimates())) == {"blur", "jpeg"}

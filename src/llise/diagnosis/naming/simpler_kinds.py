@@ -332,6 +332,13 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
     >>> SETS[int(without_negligible(both, np.ones((16, 16), bool), CopyEstimates(image, noisy)).argmax())]
     ('gaussian_noise',)
     """
+    return _without_negligible(probabilities, region, estimates, frozenset())
+
+
+def _without_negligible(
+    probabilities: np.ndarray, region: np.ndarray, estimates: CopyEstimates, excluded: frozenset[str]
+) -> np.ndarray:
+    """The same where some kinds were found to do nothing before."""
     top = int(probabilities.argmax())
     if top >= UNKNOWN_CODE or SETS[top] == (CONTENT,):
         return probabilities
@@ -354,6 +361,7 @@ def without_negligible(probabilities: np.ndarray, region: np.ndarray, estimates:
     if not without:
         return probabilities
     # It was named for what other kinds did, one of which may do nothing either.
-    others = [code for code in range(UNKNOWN_CODE) if without not in SETS[code]]
+    excluded |= {without}
+    others = [code for code in range(UNKNOWN_CODE) if not excluded & set(SETS[code])]
     instead = exchanged(probabilities, top, max(others, key=lambda code: probabilities[code]))
-    return without_negligible(instead, region, estimates)
+    return _without_negligible(instead, region, estimates, excluded)
