@@ -13,7 +13,7 @@ from math import erfc, sqrt
 
 import numpy as np
 
-from llise.differences import by_block, pixels_of
+from llise.differences import BLOCK, by_block, pixels_of
 from llise.kinds.jpeg_quality import CoefficientPairs
 from llise.kinds.jpeg_tables import COSINES
 
@@ -78,6 +78,9 @@ def has_impulses_before(reference: np.ndarray, copy: np.ndarray, region: np.ndar
     >>> [has_impulses_before(image.astype(np.uint8), code_jpeg(x, 4 * STANDARD_TABLE), whole) for x in (hit, noisy)]
     [True, False]
     """
+    rows, cols = (n // BLOCK for n in copy.shape)  # what a coder saw of blocks beyond the border is not in the copy
+    region = region[:rows, :cols]
+    reference, copy = (image[: rows * BLOCK, : cols * BLOCK] for image in (reference, copy))
     blocks = by_block(copy)[region]
     chosen = ((blocks > 0) & (blocks < 255)).all(axis=1)
     if not chosen.any():
