@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 from scipy import ndimage
 
-from llise.diagnosis.estimates.copy_estimates import estimate_fault, region_error
+from llise.diagnosis.estimates.copy_estimates import estimate_fault
 from llise.diagnosis.estimates.errors import SCALES, EstimateErrors, error_of
+from llise.diagnosis.estimates.region_pixels import region_error
 from llise.diagnosis.sets import SETS, UNKNOWN
 from llise.diagnosis.training.calibration import draw_errors, estimate_errors
 from llise.diagnosis.training.pictures import load

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,12 +10,20 @@ import numpy as np
 from llise.diagnosis.estimates.accounts import Account, account_for
 from llise.diagnosis.estimates.chains import HIDING, Chain, fit_chain
 from llise.diagnosis.estimates.errors import EstimateErrors
-from llise.diagnosis.estimates.region_pixels import MARGIN, TILE, RegionPixels, region_pixels, whole_pixels
+from llise.diagnosis.estimates.region_pixels import (
+    MARGIN,
+    TILE,
+    RegionPixels,
+    beyond,
+    region_error,
+    region_pixels,
+    whole_pixels,
+)
 from llise.diagnosis.estimates.resampled import may_be_resampled, resampled_account
 from llise.diagnosis.estimates.wide_blur import may_be_wider, wide_account
 from llise.diagnosis.features.block_sums import BLOCK
 from llise.diagnosis.result import Interval
-from llise.differences import by_block, measure_differences
+from llise.differences import by_block
 from llise.kinds import registry
 from llise.kinds.fitting import ROUNDING, robust_scale
 from llise.kinds.impulse_noise import count_impulses
@@ -22,9 +31,6 @@ from llise.kinds.own import OwnKind
 
 TILES = (20, 4, 1)
 """Most tiles to measure on if none, one or both of the kinds take applying a filter or a coder many times."""
-
-ROWS = 64
-"""Rows of blocks whose errors are measured at once, so that large pictures need little memory."""
 
 CONNECTED = ("jpeg2000", "pixelation", "content")
 CONNECTED_SIDES = 64, 32
@@ -143,7 +149,7 @@ class CopyEstimates:
         self.copy = copy
         self._errors = errors or EstimateErrors()
         self._made: dict[tuple[bytes, tuple[str, ...]], FaultEstimate] = {}
-        self._pixels: dict[tuple[bytes, tuple[int, int] | None], RegionPixels] = {}
+        self._pixels: dict[tuple[bytes, tuple[int, int] | None, bool], RegionPixels] = {}
         self._fitted: dict[tuple[int, tuple[str, ...]], Account | None] = {}
         self._wholes: dict[int, np.ndarray] = {}
         self._measured: dict[bytes, float] = {}
@@ -307,10 +313,15 @@ class CopyEstimates:
         """The whole reference after the steps of a chain, without random parts; made once."""
         if id(chain) not in self._wholes:
             is_whole = chain.is_whole or self._is_coded_whole(tuple(kind for kind, _ in chain.steps))
-            edge = 0 if is_whole else MARGIN * BLOCK
-            mirrored = np.pad(self.reference, edge, mode="symmetric").astype(np.float32)
-            height, width = self.reference.shape
-            image = chain.images(mirrored)[-1][edge : edge + height, edge : edge + width]
+            if is_whole:
+                image = chain.images(self.reference.astype(np.float32))[-1]
+            else:
+                edge = MARGIN * BLOCK
+                height, width = self.reference.shape
+                fill = self._is_filled(kind for kind, _ in chain.steps)
+                rows, cols = (beyond(np.arange(-edge, n + -n % BLOCK + edge), n, fill=fill) for n in (height, width))
+                extended = self.reference[np.ix_(rows, cols)].astype(np.float32)
+                image = chain.images(extended)[-1][edge : edge + height, edge : edge + width]
             self._wholes[id(chain)] = np.clip(np.rint(image), 0, 255).astype(np.uint8)
         return self._wholes[id(chain)]
 
@@ -344,16 +355,21 @@ class CopyEstimates:
         """Whether kinds are measured on the whole picture, as a coder that shares bits out over all of it."""
         return kinds == ("jpeg2000",) and self.reference.size <= MOST_CODED
 
+    def _is_filled(self, kinds: Iterable[str]) -> bool:
+        """Whether a coder among the kinds fills blocks that go beyond the picture."""
+        return "jpeg" in kinds and any(n % BLOCK for n in self.reference.shape)
+
     def _pixels_of(self, region: np.ndarray, kinds: tuple[str, ...], whole: bool = False) -> RegionPixels:
         """Pixels on which kinds are measured in a region."""
         whole = whole or isinstance(registry.get(kinds[0]), OwnKind) or self._is_coded_whole(kinds)
         tiles = None if whole else _tiles(kinds)
-        key = _key(region), tiles
+        fill = self._is_filled(kinds)
+        key = _key(region), tiles, fill
         if key not in self._pixels:
             pixels = (
                 whole_pixels(self.reference, self.copy, region)
                 if tiles is None
-                else region_pixels(self.reference, self.copy, region, *tiles)
+                else region_pixels(self.reference, self.copy, region, *tiles, fill=fill)
             )
             self._pixels[key] = next((known for known in self._pixels.values() if known.equal(pixels)), pixels)
         return self._pixels[key]
@@ -365,36 +381,3 @@ def _key(region: np.ndarray) -> bytes:
 
 def _partner(kind: str, kinds: tuple[str, ...]) -> str | None:
     return next((other for other in kinds if other != kind), None)
-
-
-def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> float:
-    """Return the mean squared error of the pixels of a region.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two images.
-    region : ndarray of bool, shape (rows, cols)
-        Blocks of 8 x 8 pixels.
-
-    Returns
-    -------
-    float
-        Mean squared difference.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.diagnosis.estimates.copy_estimates import region_error
-    >>> image = np.zeros((8, 16), np.uint8)
-    >>> region_error(image, image + np.repeat(np.uint8([0, 3]), 8), np.array([[False, True]]))
-    9.0
-    """
-    total, count = 0, 0
-    for top in range(0, len(region), ROWS):
-        rows, chosen = slice(top * BLOCK, (top + ROWS) * BLOCK), region[top : top + ROWS]
-        if chosen.any():
-            errors = measure_differences(reference[rows], copy[rows])
-            total += int(errors.block_squared_error[chosen].sum())
-            count += int(errors.block_pixels[chosen].sum())
-    return total / max(count, 1)

@@ -23,6 +23,8 @@ MARGIN = 4
 TILE = 16
 """Side of a tile in blocks, without its margin."""
 
+ROWS = 64
+"""Rows of blocks whose errors are measured at once, so that large pictures need little memory."""
 
 FEW_BLOCKS, LEAST_INSIDE = 600, 0.25
 """Number of blocks up to which a region may consist of thin lines, and the least error of the blocks that are not at
@@ -147,7 +149,7 @@ def whole_pixels(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) ->
 
 
 def region_pixels(
-    reference: np.ndarray, copy: np.ndarray, region: np.ndarray, tiles: int, side: int = TILE
+    reference: np.ndarray, copy: np.ndarray, region: np.ndarray, tiles: int, side: int = TILE, *, fill: bool = False
 ) -> RegionPixels:
     """Choose the pixels on which the faults of a region are measured.
 
@@ -163,6 +165,8 @@ def region_pixels(
         Most tiles to take.
     side : int
         Side of a tile in blocks.
+    fill : bool
+        Whether the picture goes on beyond its borders as a JPEG coder sees it, see :func:`beyond`.
 
     Returns
     -------
@@ -186,7 +190,8 @@ def region_pixels(
     else:
         places = _choose_tiles(reference, blocks, box, tiles, side)
     inside = pixels_of(blocks, reference.shape)
-    return RegionPixels(_mosaic(reference, places), _mosaic(copy, places), _mosaic(inside, places, mask=True))
+    before, after = (_mosaic(image, places, fill=fill) for image in (reference, copy))
+    return RegionPixels(before, after, _mosaic(inside, places, mask=True))
 
 
 def _faulty_blocks(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> np.ndarray:
@@ -263,15 +268,18 @@ def _choose_tiles(
     return [(i, j, i + side, j + side) for i, j in chosen]
 
 
-def _mosaic(image: np.ndarray, tiles: list[tuple[int, int, int, int]], *, mask: bool = False) -> np.ndarray:
-    """Tiles with their margins side by side; beyond the picture it is mirrored, and no mask goes on."""
+def _mosaic(
+    image: np.ndarray, tiles: list[tuple[int, int, int, int]], *, fill: bool = False, mask: bool = False
+) -> np.ndarray:
+    """Tiles with their margins side by side; no mask goes on beyond the picture."""
     parts = []
     for top, left, bottom, right in tiles:
         rows, cols = (
             np.arange((first - MARGIN) * BLOCK, (last + MARGIN) * BLOCK)
             for first, last in ((top, bottom), (left, right))
         )
-        part = image.take(_mirrored(rows, image.shape[0]), axis=0).take(_mirrored(cols, image.shape[1]), axis=1)
+        down, across = (beyond(line, n, fill=fill) for line, n in zip((rows, cols), image.shape))
+        part = image.take(down, axis=0).take(across, axis=1)
         if mask:
             edge = MARGIN * BLOCK
             inner = np.zeros(part.shape, bool)
@@ -279,12 +287,68 @@ def _mosaic(image: np.ndarray, tiles: list[tuple[int, int, int, int]], *, mask: 
             inner &= ((rows >= 0) & (rows < image.shape[0]))[:, None] & (cols >= 0) & (cols < image.shape[1])
             part = part & inner
         parts.append(part if mask else part.astype(np.float32))
-    across = int(np.ceil(np.sqrt(len(parts))))
-    parts += [np.zeros_like(parts[0])] * (-len(parts) % across)
-    return np.vstack([np.hstack(parts[i : i + across]) for i in range(0, len(parts), across)])
+    beside = int(np.ceil(np.sqrt(len(parts))))
+    parts += [np.zeros_like(parts[0])] * (-len(parts) % beside)
+    return np.vstack([np.hstack(parts[i : i + beside]) for i in range(0, len(parts), beside)])
 
 
-def _mirrored(index: np.ndarray, length: int) -> np.ndarray:
-    """Indices of a picture that goes on mirrored beyond its borders."""
-    folded = np.mod(index, 2 * length)
-    return np.minimum(folded, 2 * length - 1 - folded)
+def beyond(index: np.ndarray, length: int, *, fill: bool = False) -> np.ndarray:
+    """Return indices of rows or columns of a picture that goes on mirrored beyond its borders.
+
+    Parameters
+    ----------
+    index : ndarray of int
+        Indices, also below 0 and from `length` on.
+    length : int
+        Number of rows or columns of the picture.
+    fill : bool
+        Whether the last block is filled with the last pixel before the picture is mirrored, as JPEG coders do.
+
+    Returns
+    -------
+    ndarray of int
+        The rows or columns that stand there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates.region_pixels import beyond
+    >>> [beyond(np.array([-2, -1, 0, 11, 12, 15, 16]), 12, fill=fill).tolist() for fill in (False, True)]
+    [[1, 0, 0, 11, 11, 8, 7], [1, 0, 0, 11, 11, 11, 11]]
+    """
+    whole = length + -length % BLOCK if fill else length
+    folded = np.mod(index, 2 * whole)
+    return np.minimum(np.minimum(folded, 2 * whole - 1 - folded), length - 1)
+
+
+def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> float:
+    """Return the mean squared error of the pixels of a region.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two images.
+    region : ndarray of bool, shape (rows, cols)
+        Blocks of 8 x 8 pixels.
+
+    Returns
+    -------
+    float
+        Mean squared difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.estimates.region_pixels import region_error
+    >>> image = np.zeros((8, 16), np.uint8)
+    >>> region_error(image, image + np.repeat(np.uint8([0, 3]), 8), np.array([[False, True]]))
+    9.0
+    """
+    total, count = 0, 0
+    for top in range(0, len(region), ROWS):
+        rows, chosen = slice(top * BLOCK, (top + ROWS) * BLOCK), region[top : top + ROWS]
+        if chosen.any():
+            errors = measure_differences(reference[rows], copy[rows])
+            total += int(errors.block_squared_error[chosen].sum())
+            count += int(errors.block_pixels[chosen].sum())
+    return total / max(count, 1)

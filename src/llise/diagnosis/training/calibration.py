@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llise.diagnosis.estimates.copy_estimates import estimate_fault, region_error
+from llise.diagnosis.estimates.copy_estimates import estimate_fault
 from llise.diagnosis.estimates.errors import (
     ERROR_BOUNDS,
     SIZE_BOUNDS,
@@ -18,6 +18,7 @@ from llise.diagnosis.estimates.errors import (
     size_class,
     strength_class,
 )
+from llise.diagnosis.estimates.region_pixels import region_error
 from llise.diagnosis.sets import SETS
 from llise.diagnosis.training.samples import draw_picture_scene
 from llise.diagnosis.training.scenes import Scene

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llise.diagnosis.estimates.copy_estimates import CopyEstimates, region_error
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates
+from llise.diagnosis.estimates.region_pixels import region_error
 from llise.diagnosis.features import block_sums
 from llise.diagnosis.judging.judge import Judge, greys
 from llise.diagnosis.second_look.novelty import clues_of, named

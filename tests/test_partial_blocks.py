@@ -1,0 +1,64 @@
+"""Pictures whose sides are no whole number of blocks: what lies beyond their borders is not in the copy."""
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import ndimage
+
+from llise.diagnosis.diagnoser import diagnose
+from llise.diagnosis.estimates.copy_estimates import CopyEstimates
+from llise.diagnosis.training import pictures
+from llise.kinds.jpeg_flips import has_impulses_before
+
+SHAPES = ((100, 100), (131, 203), (211, 300))
+
+
+def coded(image: np.ndarray, quality: int) -> np.ndarray:
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, "JPEG", quality=quality)
+    return np.asarray(Image.open(stream))
+
+
+def cut(name: str, shape: tuple[int, int]) -> np.ndarray:
+    return np.ascontiguousarray(pictures.load(name)[40 : 40 + shape[0], 60 : 60 + shape[1]])
+
+
+def everywhere(image: np.ndarray) -> np.ndarray:
+    return np.ones([-(-n // 8) for n in image.shape], bool)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["coffee", "chelsea", "astronaut"])
+@pytest.mark.parametrize("quality", [10, 30])
+def test_jpeg_is_jpeg_up_to_the_border(name, shape, quality):
+    image = cut(name, shape)
+    diagnosis = diagnose(image, [coded(image, quality)])[0]
+    assert diagnosis.verdict == ("jpeg",)
+    assert diagnosis.faults[0].area == 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_partial_blocks_are_coded_again_as_the_coder_filled_them(shape):
+    image = cut("coffee", shape)
+    copy = coded(image, 20)
+    np.testing.assert_array_equal(CopyEstimates(image, copy).made_again(everywhere(image), ("jpeg",)), copy)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_blur_with_mirrored_borders_is_made_again_up_to_them(shape):
+    image = cut("coffee", shape)
+    copy = np.rint(ndimage.gaussian_filter(image.astype(float), 2.0)).astype(np.uint8)
+    again = CopyEstimates(image, copy).made_again(everywhere(image), ("blur",)).astype(int)
+    assert np.abs(again - copy).max() <= 2
+
+
+def test_blocks_that_are_not_full_tell_nothing_of_the_steps_of_a_coder():
+    image = cut("coffee", (131, 203))
+    region = np.zeros_like(everywhere(image))
+    region[-1] = region[:, -1] = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not has_impulses_before(image, coded(image, 10), region)
