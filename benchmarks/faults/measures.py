@@ -153,6 +153,8 @@ def _estimates(case: Case, diagnosis: Diagnosis) -> Any:
             continue
         said = fault.estimate.get(damage.kind, {})
         for setting, value in damage.parameters.items():
+            if setting == "coverage":
+                value = _coverage(damage.mask, fault.region)
             interval = [round(float(v), 5) for v in said[setting]] if setting in said else None
             yield {
                 "kind": damage.kind,
@@ -164,6 +166,12 @@ def _estimates(case: Case, diagnosis: Diagnosis) -> Any:
                 "said": interval,
                 "instead": sorted(said),
             }
+
+
+def _coverage(mask: np.ndarray, region: np.ndarray) -> float:
+    """Share of the pixels of a fault's blocks that content truly covers: that is what the fault says."""
+    pixels = _spread(region, mask.shape)
+    return float(mask[pixels].mean())
 
 
 def _fault_of(kind: str, region: np.ndarray, diagnosis: Diagnosis) -> Fault | None:
