@@ -184,6 +184,13 @@ def test_another_scene_is_no_copy_and_gets_no_verdict(other):
         check_measured(found, image, copy)
 
 
+@pytest.mark.parametrize("name", ["chelsea", "coffee"])
+def test_a_negative_is_a_copy_with_an_unknown_fault(name):
+    image = pictures.load(name)[:192, :192]
+    found = judge(image, 255 - image)
+    assert found.is_copy and found.verdict == ("unknown",)
+
+
 def test_a_strongly_blurred_copy_of_a_smooth_scene_is_a_copy():
     patches = np.random.default_rng(0).normal(0, 9, (48, 48)).repeat(8, axis=0).repeat(8, axis=1)
     scene = np.clip(np.linspace(60, 180, 384)[:, None] + patches, 0, 255).astype(np.uint8)

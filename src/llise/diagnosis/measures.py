@@ -117,7 +117,7 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
     """Return the correlation of the block means of two pictures, each less the mean of its neighbourhood.
 
     A strongly blurred copy of a smooth picture has nothing of its neighbourhoods left but what the blur made of them;
-    so the reference is smoothed by several widths, and the best correlation counts.
+    so the reference is smoothed by several widths, and the best correlation counts. A negative is as much alike.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
     Returns
     -------
     float
-        Between -1 and 1; 1 where the reference or the copy is too even to tell. Faults leave it high: even strong
+        At most 1; 1 where the reference or the copy is too even to tell. Faults leave it high: even strong
         noise hardly moves the mean of a block.
 
     Examples
@@ -149,6 +149,7 @@ def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
     most, least = FURTHEST * spread, 0.1 * spread
     cut = [np.clip(relief, -most, most) for relief in reliefs]
     best = max(_best_correlation(reliefs, b, least), _best_correlation(cut, np.clip(b, -most, most), least))
+    best = max(best, _best_correlation(reliefs[:1], -b, least))  # a negative shows the same scene
     whole = _best_correlation(smooth, other, least)
     return max(best, whole) if whole >= LEAST_SMOOTH_LIKENESS else best
 
