@@ -12,9 +12,13 @@ from llise.diagnosis.sets import CONTENT, SETS, code_of, is_set
 from llise.diagnosis.strays import with_the_unknown, without_strays
 from llise.labels import NAMED_KINDS
 
-LITTLE_CAUTION = 0.7
-"""Probability from which the confidence is its square: about one fault in a hundred is then said wrongly with a
-confidence of .7 or more on photographs, and of those with .9 or more, 99 % are right."""
+WITH_CONFIDENCE = 0.7
+"""Square of the probability from which the confidence is this square: about one fault in a hundred is then said wrongly
+with a confidence of .7 or more on photographs, and of those with .9 or more, 99 % are right."""
+
+RISE = 1 / 6
+"""Power of that square with which the confidence rises below. Of 840 faults on 16 photographs .52 of those with a
+probability of .14 to .36 were right, .84 of those with .36 to .7, .93 of those from there to .84."""
 
 TINY_BESIDE, SURE_OF_LARGEST, MOST_BESIDE = 0.03, 0.75, 0.69
 """Size of a fault, against the largest one, below which it may be what that one leaves; probability of the largest one
@@ -206,9 +210,10 @@ def extend(finding: Finding, texture: np.ndarray, others: list[Finding]) -> None
 def with_caution(finding: Finding, findings: list[Finding]) -> float:
     """Return the confidence with which the kinds of a fault are said.
 
-    A wrong answer that is said with confidence does more harm than a right one that is said with little, so that the
-    probability of named kinds is squared, where it is above :data:`LITTLE_CAUTION`, and lowered by that factor below.
-    A tiny fault beside a large one may be what the large one leaves, unless it is content.
+    A wrong answer that is said with confidence does more harm than a right one that is said with little. So the
+    probability p of named kinds is squared where that leaves .7 or more, and the confidence is .7 (p^2 / .7)^(1/6)
+    below: less than the share that is right, and never .7. A tiny fault beside a large one may be what the large one
+    leaves, unless it is content.
 
     Parameters
     ----------
@@ -228,13 +233,16 @@ def with_caution(finding: Finding, findings: list[Finding]) -> float:
     >>> from llise.diagnosis.faults import with_caution
     >>> from llise.diagnosis.findings import Finding
     >>> mask = np.ones((2, 2), bool)
-    >>> found = [Finding(kinds, mask, 0.9) for kinds in (("blur",), ("unknown",))]
+    >>> said = ((("blur",), 0.9), (("blur",), 0.3), (("unknown",), 0.9))
+    >>> found = [Finding(kinds, mask, probability) for kinds, probability in said]
     >>> [round(with_caution(finding, found), 2) for finding in found]
-    [0.81, 0.9]
+    [0.81, 0.5, 0.9]
     """
     if not set(finding.kinds) <= set(NAMED_KINDS):
         return finding.confidence
-    confidence = finding.confidence * max(finding.confidence, LITTLE_CAUTION)
+    confidence = finding.confidence**2
+    if confidence < WITH_CONFIDENCE:
+        confidence = WITH_CONFIDENCE * (confidence / WITH_CONFIDENCE) ** RISE
     largest = max(findings, key=lambda other: other.mask.sum())
     tiny = finding.mask.sum() < TINY_BESIDE * largest.mask.sum()
     may_be_left = CONTENT not in finding.kinds or largest.confidence < SURE_OF_LARGEST
