@@ -59,6 +59,10 @@ def test_a_kind_that_is_alone_leaves_nothing_over(kind):
     assert not left_over(CopyEstimates(PICTURE, copy), WHOLE, (kind,)).any()
 
 
+def test_nothing_is_left_over_of_blocks_that_equal_the_reference():
+    assert not left_over(CopyEstimates(PICTURE, PICTURE.copy()), PLACE, ("contrast",)).any()
+
+
 def test_nothing_is_left_over_of_kinds_that_cannot_be_repeated():
     copy = with_place(distortions.apply(PICTURE, "gaussian_noise", 100, random_state=0), "luminance", 900)
     assert not left_over(CopyEstimates(PICTURE, copy), WHOLE, ("gaussian_noise",)).any()

@@ -76,6 +76,8 @@ def left_over(estimates: CopyEstimates, area: np.ndarray, kinds: tuple[str, ...]
         return left
     # Blocks of a gap that was bridged equal the reference, so that the kinds are not there.
     faulty = area & by_block(estimates.copy != estimates.reference).any(axis=-1)
+    if not faulty.any():
+        return left
     for number in range(PASSES):
         by_median = number == 0 and set(kinds) <= set(GREY)
         again = _by_median(estimates, faulty) if by_median else estimates.made_again(area & ~left, kinds)
