@@ -13,7 +13,7 @@ from llise.diagnosis.greys.grey_law import with_measured_gain
 from llise.diagnosis.naming.kinds_around import with_kinds_around
 from llise.diagnosis.places.dead_lines import dead_lines
 from llise.diagnosis.places.shifted_places import shifted_place
-from llise.diagnosis.sets import SETS
+from llise.diagnosis.sets import SETS, code_of
 from llise.diagnosis.training import pictures
 
 PICTURE = pictures.load("coffee")[:320, :400]
@@ -110,3 +110,23 @@ def test_kinds_that_a_part_shows_are_not_taken_from_around_it():
     parts = [Part(0, ~BLOCKS, certain("gaussian_noise")), Part(0, BLOCKS, certain("luminance", "impulse_noise"))]
     after = with_kinds_around(parts, CopyEstimates(PICTURE, in_region(noise, impulses)))
     assert [part.kinds for part in after] == [("gaussian_noise",), ("luminance", "impulse_noise")]
+
+
+@pytest.mark.parametrize("own", ["contrast", "luminance", "blur"])
+def test_a_kind_that_makes_its_part_again_lies_beside_the_other_one_and_not_over_it(own):
+    left = np.zeros_like(WHOLE)
+    left[:, :24] = True
+    pixels = left.repeat(8, 0).repeat(8, 1)
+    coded, changed = (distortions.apply(PICTURE, kind, 120, random_state=0) for kind in ("jpeg", own))
+    estimates = CopyEstimates(PICTURE, np.where(pixels, changed, coded))
+    both, alone = certain(own, "jpeg"), 0.8 * certain(own) + 0.2 * certain(own, "jpeg")
+    for probabilities in (both, alone):
+        _, part = with_kinds_around([Part(0, ~left, certain("jpeg")), Part(0, left, probabilities)], estimates)
+        assert part.kinds == (own,) and part.probabilities[code_of(own, "jpeg")] == 0
+
+
+def test_a_kind_over_another_one_keeps_it():
+    coded = distortions.apply(PICTURE, "jpeg", 120, random_state=0)
+    copy = in_region(coded, np.clip(coded + 18.0, 0, 255))
+    parts = [Part(0, ~BLOCKS, certain("jpeg")), Part(0, BLOCKS, certain("luminance", "jpeg"))]
+    assert with_kinds_around(parts, CopyEstimates(PICTURE, copy))[1].kinds == ("luminance", "jpeg")

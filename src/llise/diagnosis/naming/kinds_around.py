@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from llise.diagnosis.estimates.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates.copy_estimates import CopyEstimates
 from llise.diagnosis.findings import Part
@@ -13,15 +15,20 @@ from llise.diagnosis.sets import CONTENT, SETS, code_of, exchanged, is_set
 LARGEST_CONTENT = 0.3
 """Share of the picture up to which a part may be content alone if it looks like content with another kind."""
 
+NEEDLESS, EXACT, AS_MUCH = 0.95, 0.99, 0.001
+"""Share of the error from which a part's own kind alone accounts for it, and that where nothing else is likely; and how
+much more it may explain with the kind beside it."""
+
 LEAST_EXPLAINED = 0.8
 """Share of the error that a part's further kind must explain with the kind around it to be preferred."""
 
 
 def with_kinds_around(parts: list[Part], estimates: CopyEstimates) -> list[Part]:
-    """Give parts with a further kind the one that is around them below it.
+    """Give parts with a further kind the one that is around them below it, where it may be there.
 
     What a strong coder leaves of noise hardly tells which noise it was, and a weak blur hardly shows below a change of
-    contrast; but what is everywhere around a place was most likely there too.
+    contrast; but what is everywhere around a place was most likely there too. A contrast, luminance, blur or JPEG that
+    makes a part again alone only lies beside the other kind.
 
     Parameters
     ----------
@@ -53,7 +60,8 @@ def with_kinds_around(parts: list[Part], estimates: CopyEstimates) -> list[Part]
     >>> parts[1].kinds
     ('gaussian_noise', 'jpeg')
     """
-    return [_with_kind_around(_without_lonely_kind(part, parts), parts, estimates) for part in parts]
+    parts = [_with_kind_around(_without_lonely_kind(part, parts), parts, estimates) for part in parts]
+    return [_without_kind_beside(part, parts, estimates) for part in parts]
 
 
 def _without_lonely_kind(part: Part, parts: list[Part]) -> Part:
@@ -66,8 +74,35 @@ def _without_lonely_kind(part: Part, parts: list[Part]) -> Part:
     return replace(part, probabilities=exchanged(part.probabilities, code_of(CONTENT, other), code_of(CONTENT)))
 
 
+def _without_kind_beside(part: Part, parts: list[Part], estimates: CopyEstimates) -> Part:
+    """A part for which its own kind accounts as well alone, without the kind of a part that only lies beside it."""
+    largest = _largest(part, parts)
+    if largest.mask is part.mask or part.is_taught or largest.is_taught or len(largest.kinds) > 1:
+        return part
+    beside = largest.kinds[0]
+    (own, *more) = [kind for kind in part.kinds if kind != beside] or [""]
+    # Random kinds account for anything, and two changes of the greys make one line.
+    if more or own not in {*GREY, *HIDING} or {own, beside} <= set(GREY):
+        return part
+    alone = estimates.of(part.mask, (own,)).explained
+    probabilities = part.probabilities
+    if len(part.kinds) > 1:
+        if alone < max(NEEDLESS, estimates.of(part.mask, part.kinds).explained - AS_MUCH):
+            return part
+        probabilities = exchanged(probabilities, int(probabilities.argmax()), code_of(own))
+    elif alone < EXACT:
+        return part
+    with_beside = np.array([beside in kinds for kinds in part.sets])
+    return replace(part, probabilities=np.where(with_beside, 0.0, probabilities))
+
+
+def _largest(part: Part, parts: list[Part]) -> Part:
+    """The largest part of the area of a part."""
+    return max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
+
+
 def _with_kind_around(part: Part, parts: list[Part], estimates: CopyEstimates) -> Part:
-    largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
+    largest = _largest(part, parts)
     if largest.mask is part.mask or part.is_taught or largest.is_taught or len(largest.kinds) > 1:
         return part
     below = largest.kinds[0]
