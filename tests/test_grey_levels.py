@@ -1,7 +1,10 @@
 """Curves and tables of grey levels: contrast with luminance or without it, and one change of greys over another."""
 
+import warnings
+
 import numpy as np
 import pytest
+from faulty import certain
 from scipy import optimize
 
 from llise import distortions
@@ -125,3 +128,13 @@ def test_a_change_of_greys_over_another_one_is_found_with_its_place(below, above
     assert set(found.verdict) == {"contrast", "luminance"}
     place = next(fault for fault in found.faults if fault.kinds == (above,))
     assert (place.region & PLACE).sum() / (place.region | PLACE).sum() > 0.9
+
+
+def test_greys_that_few_pixels_have_tell_no_curve():
+    image = np.arange(20, 212, dtype=np.uint8).reshape(8, 24)
+    copy = np.rint(logistic(0.5, 6.0))[image].astype(np.uint8)
+    estimates = CopyEstimates(image, copy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = with_measured_curve(certain("contrast"), np.ones((1, 3), bool), float(image.mean()), estimates)
+    assert np.isfinite(found).all()

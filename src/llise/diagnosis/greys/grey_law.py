@@ -12,7 +12,7 @@ import numpy as np
 from llise.diagnosis.estimates.chains import GREY, RANDOM
 from llise.diagnosis.estimates.copy_estimates import CopyEstimates
 from llise.diagnosis.estimates.region_pixels import whole_pixels
-from llise.diagnosis.greys.s_curve import SCurve, nearest_s_curves
+from llise.diagnosis.greys.s_curve import FEWEST, SCurve, nearest_s_curves
 from llise.diagnosis.sets import CONTENT, SETS, UNKNOWN_CODE, code_of, exchanged
 from llise.kinds.fitting import fit_line
 
@@ -182,9 +182,11 @@ def _by_s_curve(before: np.ndarray, after: np.ndarray) -> bool | None:
 
 
 def _s_curves(before: np.ndarray, after: np.ndarray) -> tuple[SCurve, SCurve] | None:
-    """The nearest S-shaped curves without and with a shift; None where no table of grey levels made the copy."""
+    """The nearest S-shaped curves without and with a shift; None where no table made the copy or few pixels tell it."""
     greys = before.astype(np.intp)
     counts = np.bincount(greys, minlength=256)
+    if counts.max() < FEWEST:
+        return None
     means, squares = (np.bincount(greys, values, 256) / np.maximum(counts, 1) for values in (after, after * after))
     if float(counts @ (squares - means * means)) > ONE_TABLE * counts.sum():
         return None
