@@ -260,3 +260,16 @@ def test_scales_cover_the_kinds_and_angles_wrap():
     # Misalignment is measured before all others, colours beside the luma.
     assert {kind for kind, _ in SCALES} == set(names()) - {"misalignment", *COLOR_KINDS}
     assert error_of("blur", "angle", 178.0, 1.0) == pytest.approx(-3)
+
+
+@pytest.mark.parametrize("rounding", [np.rint, np.floor])
+@pytest.mark.parametrize("offset", [11.1, 11.5, 11.9, -8.7, -8.2])
+def test_intervals_of_grey_changes_allow_for_fractions_that_are_cut_off(rounding, offset):
+    image = load("coffee")[:128, :128]
+    region = np.ones((16, 16), bool)
+    shifted = np.clip(rounding(image + offset), 0, 255).astype(np.uint8)
+    _, low, high = estimate_fault(image, shifted, region, ("luminance",)).parameters["luminance"]["offset"]
+    assert low <= offset <= high
+    flatter = np.clip(rounding(120 + 0.8 * (image.astype(float) - 120)), 0, 255).astype(np.uint8)
+    _, low, high = estimate_fault(image, flatter, region, ("contrast",)).parameters["contrast"]["pivot"]
+    assert low <= 120 <= high

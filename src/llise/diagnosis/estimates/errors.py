@@ -47,6 +47,10 @@ class Scale(NamedTuple):
     least: float
 
 
+CUT_OFF = 0.9
+"""Grey levels by which an offset may be wrong: a program may have rounded to whole grey levels or cut fractions off,
+which nothing in the copy tells."""
+
 SCALES = {
     ("gaussian_noise", "sigma"): Scale(True, 0.3, 0.0, 255.0, 0.1, 0.01),
     ("blur", "sigma"): Scale(True, 0.1, 0.0, 200.0, 0.1, 0.01),
@@ -58,7 +62,7 @@ SCALES = {
     ("impulse_noise", "salt"): Scale(False, 0.0, 0.0, 1.0, 0.1, 0.01),
     ("contrast", "gain"): Scale(True, 0.0, 0.0, 100.0, 0.05, 0.002),
     ("contrast", "pivot"): Scale(False, 0.0, 0.0, 255.0, 12.0, 0.2),
-    ("luminance", "offset"): Scale(False, 0.0, -255.0, 255.0, 0.8, 0.1),
+    ("luminance", "offset"): Scale(False, 0.0, -255.0, 255.0, 0.8, CUT_OFF),
     ("jpeg", "quality"): Scale(False, 0.0, 1.0, 100.0, 2.0, 0.5),
     ("jpeg2000", "rate"): Scale(True, 0.005, 0.0, 8.0, 0.15, 0.02),
     ("speckle_noise", "sigma"): Scale(True, 0.3, 0.0, 255.0, 0.1, 0.01),
@@ -70,6 +74,9 @@ SCALES = {
     ("content", "coverage"): Scale(True, 1e-5, 0.0, 1.0, 0.1, 0.01),
 }
 """Scale of each setting of each kind; sizes in pixels or grey levels, shares, rates and gains have relative errors."""
+
+LEAST_CONTRAST = 0.02
+"""Least change of the gain that a contrast is taken to have."""
 
 UNKNOWN_SCALE = Scale(True, 0.01, -np.inf, np.inf, 0.5, 0.05)
 
@@ -274,9 +281,15 @@ class EstimateErrors:
         5.0
         """
         place = size_class(kind, blocks, parameters), strength_class(error)
-        return {
+        found = {
             name: self._interval(kind, name, float(value), partner, blocks, place) for name, value in parameters.items()
         }
+        if kind == "contrast" and {"gain", "pivot"} <= set(found):
+            # A shift of all greys by s moves the pivot by s / (1 - gain).
+            moved = CUT_OFF / max(abs(1 - found["gain"].value), LEAST_CONTRAST)
+            pivot, low, high = found["pivot"]
+            found["pivot"] = Interval(pivot, min(low, max(pivot - moved, 0.0)), max(high, min(pivot + moved, 255.0)))
+        return found
 
     def _interval(
         self, kind: str, name: str, value: float, partner: str | None, blocks: int, place: tuple[int, int]
