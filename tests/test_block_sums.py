@@ -13,7 +13,7 @@ from llise.diagnosis.features import block_sums, reference_blocks
 from llise.diagnosis.features.reference_blocks import ReferenceBlocks
 from llise.diagnosis.features.region_features import LARGEST, curve_misfit, feature_names, features
 from llise.diagnosis.judging.judge import greys
-from llise.diagnosis.measures import likeness, measure_copy
+from llise.diagnosis.measures import LEAST_LIKENESS, likeness, measure_copy
 from llise.differences import by_block, ssim_of
 from llise.kinds.fitting import median_of_neighbours
 from llise.kinds.jpeg_tables import COSINES
@@ -263,4 +263,6 @@ def test_faults_stay_like_the_reference_and_other_pictures_do_not():
         assert likeness(IMAGE, distortions.apply(IMAGE, kind, 100, random_state=0)) > 0.9
     assert likeness(IMAGE, np.rint(0.1 * IMAGE + 115)) > 0.9
     assert likeness(IMAGE, np.full_like(IMAGE, 9)) == 1
-    assert likeness(IMAGE, 255 - IMAGE) < -0.3
+    assert likeness(IMAGE, 255 - IMAGE) > 0.9
+    for other in (IMAGE[::-1], IMAGE[:, ::-1], np.roll(IMAGE, (40, 50), (0, 1)), 255 - IMAGE[::-1]):
+        assert likeness(IMAGE, other) < LEAST_LIKENESS
