@@ -15,7 +15,7 @@ from llise.diagnosis.sets import CONTENT, SETS, code_of, exchanged, is_set
 LARGEST_CONTENT = 0.3
 """Share of the picture up to which a part may be content alone if it looks like content with another kind."""
 
-NEEDLESS, EXACT, AS_MUCH = 0.95, 0.99, 0.001
+NEEDLESS, EXACT, AS_MUCH = 0.95, 0.999, 0.001
 """Share of the error from which a part's own kind alone accounts for it, and that where nothing else is likely; and how
 much more it may explain with the kind beside it."""
 
