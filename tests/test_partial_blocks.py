@@ -10,6 +10,7 @@ from scipy import ndimage
 
 from llise.diagnosis.diagnoser import diagnose
 from llise.diagnosis.estimates.copy_estimates import CopyEstimates
+from llise.diagnosis.places.outliers import without_ends
 from llise.diagnosis.training import pictures
 from llise.kinds.jpeg_flips import has_impulses_before
 
@@ -62,3 +63,38 @@ def test_blocks_that_are_not_full_tell_nothing_of_the_steps_of_a_coder():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not has_impulses_before(image, coded(image, 10), region)
+
+
+def contrast(image: np.ndarray) -> np.ndarray:
+    return np.rint(128 + 0.7 * (image.astype(float) - 128)).astype(np.uint8)
+
+
+def luminance(image: np.ndarray) -> np.ndarray:
+    return np.clip(image.astype(int) + 14, 0, 255).astype(np.uint8)
+
+
+def jpeg(image: np.ndarray) -> np.ndarray:
+    return coded(image, 15)
+
+
+@pytest.mark.parametrize("gap", [3, 7])
+@pytest.mark.parametrize("program", [contrast, luminance, jpeg])
+@pytest.mark.parametrize("name", ["astronaut", "rocket", "coffee"])
+def test_a_region_that_ends_shortly_before_the_border_is_one_fault(name, program, gap):
+    image = cut(name, (240, 320))
+    copy, inside = image.copy(), (slice(130, 240 - gap), slice(60, 240))
+    copy[inside] = program(image)[inside]
+    found = diagnose(image, [copy])[0]
+    assert found.verdict == (program.__name__,) and len(found.faults) == 1
+
+
+def test_only_blocks_in_which_a_fault_ends_are_left_out():
+    image = np.tile(np.arange(60, 124, dtype=np.uint8), (64, 1))
+    copy, area = image.copy(), np.ones((8, 8), bool)
+    assert without_ends(image, copy, area).all()  # nothing differs
+    copy[:61, 5:] += 20
+    kept = without_ends(image, copy, area)
+    assert not kept[-1].any() and not kept[:, 0].any() and kept[:-1, 1:].all()
+    copy[:] = image
+    copy[::9, ::7] = 255  # single pixels leave many borders as they are
+    assert without_ends(image, copy, area).all()

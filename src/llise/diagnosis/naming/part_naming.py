@@ -26,7 +26,7 @@ from llise.diagnosis.parts import split
 from llise.diagnosis.places.content_signs import is_even_patch, is_from_elsewhere, without_clear_ground
 from llise.diagnosis.places.dead_lines import dead_lines
 from llise.diagnosis.places.left_over import has_fault_of_its_own, is_worth_a_look, left_over
-from llise.diagnosis.places.outliers import outliers
+from llise.diagnosis.places.outliers import outliers, without_ends
 from llise.diagnosis.places.shifted_places import may_be_moved, shifted_place, with_moved_greys
 from llise.diagnosis.regions import core_of
 from llise.diagnosis.second_look.novelty import FALSE_ALARMS, clues_of, named
@@ -173,7 +173,7 @@ class PartNaming:
         tables = divided_by_tables(self.reference, image, area)
         if tables:
             return self._by_tables(number, image, tables)
-        strange = outliers(self.reference, image, area)
+        strange = outliers(self.reference, image, without_ends(self.reference, image, area))
         if strange.any():
             added = self._split(number, image, strange)
             if all({CONTENT, UNKNOWN} & set(part.kinds) for part in added):

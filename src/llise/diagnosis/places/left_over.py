@@ -12,7 +12,7 @@ import numpy as np
 from llise.diagnosis.estimates.chains import GREY, HIDING, RANDOM
 from llise.diagnosis.estimates.copy_estimates import CopyEstimates
 from llise.diagnosis.findings import Part
-from llise.diagnosis.places.outliers import outliers
+from llise.diagnosis.places.outliers import outliers, without_ends
 from llise.diagnosis.sets import CONTENT, UNKNOWN
 from llise.differences import by_block, pixels_of
 
@@ -76,6 +76,7 @@ def left_over(estimates: CopyEstimates, area: np.ndarray, kinds: tuple[str, ...]
         return left
     # Blocks of a gap that was bridged equal the reference, so that the kinds are not there.
     faulty = area & by_block(estimates.copy != estimates.reference).any(axis=-1)
+    faulty = without_ends(estimates.reference, estimates.copy, faulty)
     if not faulty.any():
         return left
     for number in range(PASSES):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from llise.diagnosis.features.block_values import block_pixels, full_blocks
+from llise.differences import BLOCK, by_block
 from llise.filters import greatest_around
 from llise.kinds.fitting import sum_of_middle_neighbours
 from llise.masks import closed, eroded, islands
@@ -35,6 +36,47 @@ LEAST_AREA = 40
 LEAST_BLOCKS, MANY_BLOCKS, FEW_FURTHER = 4, 6, 4.0
 """Fewest blocks that stand out together, and how many they are so that it is enough; of fewer, two must stand out by so
 much more."""
+
+DENSE = 0.6
+"""Share of the pixels of a block that differ where a fault is everywhere in it."""
+
+
+def without_ends(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> np.ndarray:
+    """Return an area without the blocks at the border of the picture in which its fault ends.
+
+    Beyond a block at the border there is none that could tell that it is faulty only in part. Its outermost pixels do:
+    they equal the reference, beside a block that is faulty everywhere.
+
+    Parameters
+    ----------
+    reference, copy : ndarray of uint8, shape (h, w)
+        The two pictures.
+    area : ndarray of bool, shape (rows, cols)
+        Blocks of the area.
+
+    Returns
+    -------
+    ndarray of bool, shape (rows, cols)
+        The blocks that are left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.diagnosis.places.outliers import without_ends
+    >>> picture = np.zeros((32, 32), np.uint8)
+    >>> copy = picture.copy()
+    >>> copy[:30] = 9
+    >>> without_ends(picture, copy, np.ones((4, 4), bool)).sum(axis=1)
+    array([4, 4, 4, 0])
+    """
+    changed = copy != reference
+    dense = by_block(changed).mean(axis=-1) >= DENSE
+    ends = np.zeros_like(area)
+    for line, beside, end in ((changed, dense, ends), (changed.T, dense.T, ends.T)):
+        starts = np.arange(0, line.shape[1], BLOCK)
+        for side, inner in ((0, 1), (-1, -2)) if len(end) > 1 else ():
+            end[side] |= beside[inner] & ~np.logical_or.reduceat(line[side], starts)
+    return area & ~ends
 
 
 def outliers(
