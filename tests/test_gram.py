@@ -78,7 +78,7 @@ def test_training_images_seen_as_new_have_the_training_gram(name):
     np.testing.assert_allclose(training_squared, np.diagonal(gram, axis1=1, axis2=2), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [*KERNELS, laplacian_kernel], ids=str)
+@pytest.mark.parametrize("name", [*KERNELS, laplacian_kernel], ids=lambda kernel: getattr(kernel, "__name__", kernel))
 @pytest.mark.parametrize("luminance", [0.0, 0.5])
 def test_local_gram_is_a_part_of_the_whole(name, luminance):
     kernel = Kernel(name).resolved(64)
