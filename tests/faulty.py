@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
 
 from llise import distortions
 from llise.diagnosis import Diagnosis, diagnose
@@ -15,6 +18,13 @@ from llise.diagnosis.sets import SETS, code_of
 
 def judge(reference: np.ndarray, copy: np.ndarray) -> Diagnosis:
     return diagnose(reference, [copy])[0]
+
+
+def coded(image: np.ndarray, quality: int = 15) -> np.ndarray:
+    """A copy coded as JPEG by Pillow."""
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, "JPEG", quality=quality)
+    return np.asarray(Image.open(stream))
 
 
 def certain(*kinds: str) -> np.ndarray:

@@ -11,6 +11,7 @@ import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from faulty import coded
 from PIL import Image
 from scipy import ndimage
 from skimage import data, transform
@@ -36,12 +37,6 @@ REFERENCE = np.ascontiguousarray(PICTURE[100:340, 130:386])
 
 def rounded(picture):
     return np.clip(np.rint(picture), 0, 255).astype(np.uint8)
-
-
-def jpeg(picture, quality):
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, "JPEG", quality=quality)
-    return np.asarray(Image.open(buffer))
 
 
 def judge(copy, reference=REFERENCE, **options):
@@ -117,7 +112,7 @@ def test_misalignment_by_other_programs_is_measured_and_leaves_nothing(name):
 OTHERS = {
     "blur": lambda p, rng: ndimage.gaussian_filter(p, 1.2),
     "gaussian_noise": lambda p, rng: p + rng.normal(0, 10, p.shape),
-    "jpeg": lambda p, rng: jpeg(rounded(p), 20),
+    "jpeg": lambda p, rng: coded(rounded(p), 20),
     "contrast": lambda p, rng: 128 + 0.6 * (p - 128),
     "impulse_noise": lambda p, rng: np.where(rng.random(p.shape) < 0.04, rng.choice([0, 255], p.shape), p),
 }
@@ -145,7 +140,7 @@ BLURRED = {
     "a small change of size": (Transform(0.0, 0.0, 0.0, 0.5), strong_blur),
     "all together": (Transform(1.0, 0.9, -0.3, -0.7), strong_blur),
     "a shift, defocused": (Transform(-2.4, 1.3), lambda p: ndimage.convolve(p, np.full((5, 5), 1 / 25))),
-    "a shift, JPEG": (Transform(4.3, -2.6), lambda p: jpeg(rounded(p), 10)),
+    "a shift, JPEG": (Transform(4.3, -2.6), lambda p: coded(rounded(p), 10)),
 }
 
 
@@ -176,7 +171,7 @@ def test_a_matched_blur_is_that_of_the_copy_and_moves_nothing():
 
 
 def test_the_sentence_names_shift_and_jpeg():
-    found = judge(jpeg(rounded(ndimage.shift(REFERENCE.astype(float), (0, 1.5), order=3, mode="nearest")), 20))
+    found = judge(coded(rounded(ndimage.shift(REFERENCE.astype(float), (0, 1.5), order=3, mode="nearest")), 20))
     sentence = (
         r"Shifted by \(1\.(5|49|51), 0\.0\) px; JPEG compression, quality about (19|20|21), over the whole picture\."
     )
@@ -264,7 +259,7 @@ LEFT_ALONE = {
     "cells of broken sides": lambda p: cells(p, 3.4),
     "half of it moved": lambda p: np.concatenate([p[:120], np.roll(p, (2, 3), axis=(0, 1))[120:]]),
     "strong blur": lambda p: ndimage.gaussian_filter(p.astype(float), 15),
-    "strong JPEG": lambda p: jpeg(p, 5),
+    "strong JPEG": lambda p: coded(p, 5),
     "negative": lambda p: 255 - p,
     "a moved region": lambda p: np.concatenate([p[:130], np.roll(p, 5, axis=1)[130:]]),
     "mosaic": lambda p: p[::8, ::8].repeat(8, 0).repeat(8, 1),
@@ -311,7 +306,7 @@ def test_small_flat_and_periodic_pictures_do_no_harm(side):
     flat = np.where((x == 3) & (x[:, None] == 3), 101, 100).astype(np.uint8)
     stripes = rounded(128 + 60 * np.sin(x / 2) * np.ones((side, 1)))
     for picture in (small, flat, stripes):
-        for copy in (rounded(picture + rng.normal(0, 8, picture.shape)), jpeg(picture, 10), picture // 2):
+        for copy in (rounded(picture + rng.normal(0, 8, picture.shape)), coded(picture, 10), picture // 2):
             assert measure_alignment(picture, copy) is None
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
+from faulty import coded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageFilter
@@ -33,12 +32,6 @@ def rounded(values: np.ndarray) -> np.ndarray:
     return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
 
-def jpeg(image: np.ndarray, quality: int) -> np.ndarray:
-    stream = io.BytesIO()
-    Image.fromarray(image).save(stream, "JPEG", quality=quality)
-    return np.asarray(Image.open(stream))
-
-
 def noise(image: np.ndarray, sigma: float, seed: int = 0) -> np.ndarray:
     return rounded(image + np.random.default_rng(seed).normal(0, sigma, image.shape))
 
@@ -57,8 +50,8 @@ def convolved(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 ALONE = {
-    "jpeg 12": (lambda x: jpeg(x, 12), "jpeg", {"quality": (12, 1)}),
-    "jpeg 75": (lambda x: jpeg(x, 75), "jpeg", {"quality": (75, 1)}),
+    "jpeg 12": (lambda x: coded(x, 12), "jpeg", {"quality": (12, 1)}),
+    "jpeg 75": (lambda x: coded(x, 75), "jpeg", {"quality": (75, 1)}),
     "blur": (lambda x: blur(x, 2.0), "blur", {"sigma": (2.0, 0.05)}),
     "blur of Pillow": (
         lambda x: np.asarray(Image.fromarray(x).filter(ImageFilter.GaussianBlur(1.5))),
@@ -100,23 +93,23 @@ PAIRS = {
         {"blur": {"sigma": (1.2, 0.15)}, "gaussian_noise": {"sigma": (25, 3)}},
     ),
     "noise, then JPEG": (
-        lambda x: jpeg(noise(x, 10), 40),
+        lambda x: coded(noise(x, 10), 40),
         {"jpeg": {"quality": (40, 1)}, "gaussian_noise": {"sigma": (10, 1)}},
     ),
     "JPEG, then noise": (
-        lambda x: noise(jpeg(x, 20), 6),
+        lambda x: noise(coded(x, 20), 6),
         {"jpeg": {"quality": (20, 2)}, "gaussian_noise": {"sigma": (6, 0.5)}},
     ),
     "luminance, then JPEG": (
-        lambda x: jpeg(rounded(x + 12.0), 30),
+        lambda x: coded(rounded(x + 12.0), 30),
         {"jpeg": {"quality": (30, 2)}, "luminance": {"offset": (12, 1)}},
     ),
     "JPEG, then contrast": (
-        lambda x: rounded(120 + 0.7 * (jpeg(x, 30) - 120.0)),
+        lambda x: rounded(120 + 0.7 * (coded(x, 30) - 120.0)),
         {"jpeg": {"quality": (30, 3)}, "contrast": {"gain": (0.7, 0.03)}},
     ),
     "JPEG, then blur": (
-        lambda x: blur(jpeg(x, 15), 1.5),
+        lambda x: blur(coded(x, 15), 1.5),
         {"jpeg": {"quality": (15, 2)}, "blur": {"sigma": (1.5, 0.2)}},
     ),
     "blur, then impulses": (

@@ -1,11 +1,10 @@
 """Pictures whose sides are no whole number of blocks: what lies beyond their borders is not in the copy."""
 
-import io
 import warnings
 
 import numpy as np
 import pytest
-from PIL import Image
+from faulty import coded
 from scipy import ndimage
 
 from llise.diagnosis.diagnoser import diagnose
@@ -15,12 +14,6 @@ from llise.diagnosis.training import pictures
 from llise.kinds.jpeg_flips import has_impulses_before
 
 SHAPES = ((100, 100), (131, 203), (211, 300))
-
-
-def coded(image: np.ndarray, quality: int) -> np.ndarray:
-    stream = io.BytesIO()
-    Image.fromarray(image).save(stream, "JPEG", quality=quality)
-    return np.asarray(Image.open(stream))
 
 
 def cut(name: str, shape: tuple[int, int]) -> np.ndarray:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import jsonschema
 import numpy as np
 import pytest
+from faulty import coded
 from PIL import Image, ImageFilter
 from scipy import ndimage
 
@@ -173,12 +174,6 @@ def test_other_filters_do_not_become_resamplings(blur):
     copy = blur(image)
     assert "factor" not in estimate_fault(image, copy, whole(image), ("blur",)).parameters["blur"]
     assert fit_resampling(image, copy, np.ones(image.shape, bool), sigma=1.2, left=1.5) is None
-
-
-def coded(image: np.ndarray, quality: int) -> np.ndarray:
-    file = io.BytesIO()
-    Image.fromarray(image).save(file, "JPEG", quality=quality)
-    return np.asarray(Image.open(file))
 
 
 def by_line(image: np.ndarray, gain: float, offset: float) -> np.ndarray:

@@ -1,11 +1,8 @@
 """Second faults over a first one, found by what the first one leaves; what is measured instead of judged."""
 
-import io
-
 import numpy as np
 import pytest
-from faulty import certain, overlap
-from PIL import Image
+from faulty import certain, coded, overlap
 from scipy import ndimage
 
 from llise import datasets, distortions
@@ -30,12 +27,6 @@ WHOLE = np.ones((32, 40), bool)
 PLACE = np.zeros((32, 40), bool)
 PLACE[8:18, 10:22] = True
 PIXELS = PLACE.repeat(8, 0).repeat(8, 1)
-
-
-def coded(image: np.ndarray, quality: int = 15) -> np.ndarray:
-    stream = io.BytesIO()
-    Image.fromarray(image).save(stream, "JPEG", quality=quality)
-    return np.asarray(Image.open(stream))
 
 
 def below_everything(kind: str) -> np.ndarray:
