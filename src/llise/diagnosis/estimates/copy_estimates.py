@@ -14,10 +14,10 @@ from llise.diagnosis.estimates.region_pixels import (
     MARGIN,
     TILE,
     RegionPixels,
-    beyond,
     region_error,
     region_pixels,
     whole_pixels,
+    with_margin,
 )
 from llise.diagnosis.estimates.resampled import may_be_resampled, resampled_account
 from llise.diagnosis.estimates.wide_blur import may_be_wider, wide_account
@@ -316,12 +316,11 @@ class CopyEstimates:
             if is_whole:
                 image = chain.images(self.reference.astype(np.float32))[-1]
             else:
-                edge = MARGIN * BLOCK
-                height, width = self.reference.shape
                 fill = self._is_filled(kind for kind, _ in chain.steps)
-                rows, cols = (beyond(np.arange(-edge, n + -n % BLOCK + edge), n, fill=fill) for n in (height, width))
-                extended = self.reference[np.ix_(rows, cols)].astype(np.float32)
-                image = chain.images(extended)[-1][edge : edge + height, edge : edge + width]
+                height, width = self.reference.shape
+                extended = with_margin(self.reference, (0, 0, -(-height // BLOCK), -(-width // BLOCK)), fill=fill)
+                edge = MARGIN * BLOCK
+                image = chain.images(extended.astype(np.float32))[-1][edge : edge + height, edge : edge + width]
             self._wholes[id(chain)] = np.clip(np.rint(image), 0, 255).astype(np.uint8)
         return self._wholes[id(chain)]
 

@@ -166,7 +166,7 @@ def region_pixels(
     side : int
         Side of a tile in blocks.
     fill : bool
-        Whether the picture goes on beyond its borders as a JPEG coder sees it, see :func:`beyond`.
+        Whether the picture goes on beyond its borders as a JPEG coder sees it, see :func:`with_margin`.
 
     Returns
     -------
@@ -268,57 +268,70 @@ def _choose_tiles(
     return [(i, j, i + side, j + side) for i, j in chosen]
 
 
-def _mosaic(
-    image: np.ndarray, tiles: list[tuple[int, int, int, int]], *, fill: bool = False, mask: bool = False
-) -> np.ndarray:
-    """Tiles with their margins side by side; no mask goes on beyond the picture."""
-    parts = []
-    for top, left, bottom, right in tiles:
-        rows, cols = (
-            np.arange((first - MARGIN) * BLOCK, (last + MARGIN) * BLOCK)
-            for first, last in ((top, bottom), (left, right))
-        )
-        down, across = (beyond(line, n, fill=fill) for line, n in zip((rows, cols), image.shape))
-        part = image.take(down, axis=0).take(across, axis=1)
-        if mask:
-            edge = MARGIN * BLOCK
-            inner = np.zeros(part.shape, bool)
-            inner[edge:-edge, edge:-edge] = True
-            inner &= ((rows >= 0) & (rows < image.shape[0]))[:, None] & (cols >= 0) & (cols < image.shape[1])
-            part = part & inner
-        parts.append(part if mask else part.astype(np.float32))
-    beside = int(np.ceil(np.sqrt(len(parts))))
-    parts += [np.zeros_like(parts[0])] * (-len(parts) % beside)
-    return np.vstack([np.hstack(parts[i : i + beside]) for i in range(0, len(parts), beside)])
-
-
-def beyond(index: np.ndarray, length: int, *, fill: bool = False) -> np.ndarray:
-    """Return indices of rows or columns of a picture that goes on mirrored beyond its borders.
+def with_margin(image: np.ndarray, tile: tuple[int, int, int, int], *, fill: bool = False) -> np.ndarray:
+    """Cut a tile with its margin out of a picture, which goes on mirrored beyond its borders.
 
     Parameters
     ----------
-    index : ndarray of int
-        Indices, also below 0 and from `length` on.
-    length : int
-        Number of rows or columns of the picture.
+    image : ndarray, shape (h, w) or (h, w, 3)
+        The picture.
+    tile : tuple of int
+        Top, left, bottom and right in blocks.
     fill : bool
         Whether the last block is filled with the last pixel before the picture is mirrored, as JPEG coders do.
 
     Returns
     -------
-    ndarray of int
-        The rows or columns that stand there.
+    ndarray
+        The tile with :data:`MARGIN` blocks on each side.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.estimates.region_pixels import beyond
-    >>> [beyond(np.array([-2, -1, 0, 11, 12, 15, 16]), 12, fill=fill).tolist() for fill in (False, True)]
-    [[1, 0, 0, 11, 11, 8, 7], [1, 0, 0, 11, 11, 11, 11]]
+    >>> from llise.diagnosis.estimates.region_pixels import with_margin
+    >>> image = np.tile(np.arange(12), (8, 1))
+    >>> [with_margin(image, (0, 0, 1, 2), fill=fill)[0, 40:50].tolist() for fill in (False, True)]
+    [[8, 9, 10, 11, 11, 10, 9, 8, 7, 6], [8, 9, 10, 11, 11, 11, 11, 11, 11, 11]]
     """
+    lines = _lines(tile)
+    down, across = (_mirrored(index, n, fill) for index, n in zip(lines, image.shape))
+    return image.take(down, axis=0).take(across, axis=1)
+
+
+def _lines(tile: tuple[int, int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the rows and columns of a tile with its margin, also beyond the picture."""
+    top, left, bottom, right = tile
+    rows, cols = (
+        np.arange((first - MARGIN) * BLOCK, (last + MARGIN) * BLOCK) for first, last in ((top, bottom), (left, right))
+    )
+    return rows, cols
+
+
+def _mirrored(index: np.ndarray, length: int, fill: bool) -> np.ndarray:
+    """Indices of a picture that goes on mirrored beyond its borders, after its last block was filled or not."""
     whole = length + -length % BLOCK if fill else length
     folded = np.mod(index, 2 * whole)
     return np.minimum(np.minimum(folded, 2 * whole - 1 - folded), length - 1)
+
+
+def _mosaic(
+    image: np.ndarray, tiles: list[tuple[int, int, int, int]], *, fill: bool = False, mask: bool = False
+) -> np.ndarray:
+    """Tiles with their margins side by side; no mask goes on beyond the picture."""
+    parts = []
+    for tile in tiles:
+        part = with_margin(image, tile, fill=fill)
+        if mask:
+            edge = MARGIN * BLOCK
+            inner = np.zeros(part.shape, bool)
+            inner[edge:-edge, edge:-edge] = True
+            rows, cols = _lines(tile)
+            inner &= ((rows >= 0) & (rows < image.shape[0]))[:, None] & (cols >= 0) & (cols < image.shape[1])
+            part = part & inner
+        parts.append(part if mask else part.astype(np.float32))
+    across = int(np.ceil(np.sqrt(len(parts))))
+    parts += [np.zeros_like(parts[0])] * (-len(parts) % across)
+    return np.vstack([np.hstack(parts[i : i + across]) for i in range(0, len(parts), across)])
 
 
 def region_error(reference: np.ndarray, copy: np.ndarray, region: np.ndarray) -> float:

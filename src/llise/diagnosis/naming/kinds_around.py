@@ -76,10 +76,9 @@ def _without_lonely_kind(part: Part, parts: list[Part]) -> Part:
 
 def _without_kind_beside(part: Part, parts: list[Part], estimates: CopyEstimates) -> Part:
     """A part for which its own kind accounts as well alone, without the kind of a part that only lies beside it."""
-    largest = _largest(part, parts)
-    if largest.mask is part.mask or part.is_taught or largest.is_taught or len(largest.kinds) > 1:
+    beside = _kind_around(part, parts)
+    if beside is None:
         return part
-    beside = largest.kinds[0]
     (own, *more) = [kind for kind in part.kinds if kind != beside] or [""]
     # Random kinds account for anything, and two changes of the greys make one line.
     if more or own not in {*GREY, *HIDING} or {own, beside} <= set(GREY):
@@ -96,16 +95,18 @@ def _without_kind_beside(part: Part, parts: list[Part], estimates: CopyEstimates
     return replace(part, probabilities=np.where(with_beside, 0.0, probabilities))
 
 
-def _largest(part: Part, parts: list[Part]) -> Part:
-    """The largest part of the area of a part."""
-    return max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
+def _kind_around(part: Part, parts: list[Part]) -> str | None:
+    """The only kind of the largest part of a part's area; None if that is the part itself, or has two kinds."""
+    largest = max((other for other in parts if other.area == part.area), key=lambda other: other.mask.sum())
+    if largest.mask is part.mask or part.is_taught or largest.is_taught or len(largest.kinds) > 1:
+        return None
+    return largest.kinds[0]
 
 
 def _with_kind_around(part: Part, parts: list[Part], estimates: CopyEstimates) -> Part:
-    largest = _largest(part, parts)
-    if largest.mask is part.mask or part.is_taught or largest.is_taught or len(largest.kinds) > 1:
+    below = _kind_around(part, parts)
+    if below is None:
         return part
-    below = largest.kinds[0]
     further = _further_kind(part, below, estimates)
     if further is None or not is_set(below, further):
         return part

@@ -69,13 +69,13 @@ def without_ends(reference: np.ndarray, copy: np.ndarray, area: np.ndarray) -> n
     >>> without_ends(picture, copy, np.ones((4, 4), bool)).sum(axis=1)
     array([4, 4, 4, 0])
     """
-    changed = copy != reference
-    dense = by_block(changed).mean(axis=-1) >= DENSE
     ends = np.zeros_like(area)
-    for line, beside, end in ((changed, dense, ends), (changed.T, dense.T, ends.T)):
-        starts = np.arange(0, line.shape[1], BLOCK)
-        for side, inner in ((0, 1), (-1, -2)) if len(end) > 1 else ():
-            end[side] |= beside[inner] & ~np.logical_or.reduceat(line[side], starts)
+    for before, after, end in ((reference, copy, ends), (reference.T, copy.T, ends.T)):
+        starts = np.arange(0, before.shape[1], BLOCK)
+        for side, beside in ((0, 1), (-1, len(end) - 2)) if len(end) > 1 else ():
+            inner = slice(beside * BLOCK, (beside + 1) * BLOCK)
+            dense = by_block(after[inner] != before[inner])[0].mean(axis=-1) >= DENSE
+            end[side] |= dense & np.logical_and.reduceat(after[side] == before[side], starts)
     return area & ~ends
 
 
