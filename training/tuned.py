@@ -1,0 +1,43 @@
+"""Numbers of a model that was not calibrated yet; the training replaces them and writes them into model.json.
+
+`llise.look` reads all of them from `network.model().tuned` and has none of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+DEFAULTS: dict[str, Any] = {
+    "regions": {
+        "sets_share": 0.5,  # weight of the distribution over sets against the independent kinds
+        "floor": -7.0,  # least log-probability of a label in a block: no block has a veto
+        "border": 1.5,  # for each side of a block
+        "price": 14.0,  # for each label of an area
+        "gap": 2,  # changed blocks that are fewer than twice as many blocks apart are one area
+        "candidates": 8,  # labels that are tried in an area
+    },
+    "refit": {
+        "pixels": 64_000,  # of a region, at most
+        "remakes": 40,  # of a set of kinds, at most
+        "candidates": 5,  # sets that are fitted again
+        "step": 0.25,  # first step of the search over a setting, as a share of it
+        "enough": 0.97,  # explained share of the error with which a chain is not improved further
+    },
+    "score": {
+        # In the order of llise.look.scoring.COLUMNS; from the prototype, to be fitted by score_fit.py.
+        "weights": [1.0, 0.3, 0.6, 0.8, -0.6, -1.0, -0.8, -0.8, -0.6, 1.5, -0.15],
+        "sizes": [6, 30, 200],  # blocks that divide regions into classes with a calibration each
+        "calibration": [[0.0, 0.0], [1.0, 1.0]],  # or one such curve for each class: probability of the score -> share right
+        "sure": {"gap": 1e9, "explained": 1.0, "confidence": 0.99},  # when one refit is enough, and what it is worth
+        "said": 0.7,  # calibrated probability from which a confidence of .7 or more is said
+        "known": [],  # sorted strangeness of regions with named kinds, for p-values
+    },
+    "faults": {
+        "whole": 0.98,  # share of the blocks with texture that a fault covers to extend over the whole picture
+        "texture": 2.0,  # standard deviation of such a block in grey levels
+        "not_a_copy": 0.5,  # likeness below which an unknown picture is no copy
+    },
+    "nature": {"periodic": 0.1, "smooth": 0.7, "noisy": 0.2, "grid": 1.5},
+    "custom": {"ridge": 0.01, "false_alarms": 0.004},
+    "alignment": {},
+}
