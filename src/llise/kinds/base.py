@@ -69,7 +69,7 @@ def drawn(
     path: Path | None = None,
 ) -> Draw:
     """A draw whose copies are what ``kind.apply`` makes of the settings, or a quicker `path` that is equal to it."""
-    path = path or (lambda strength: kind.apply(image, settings(strength)))
+    path = path or (lambda strength: kind.apply(image, settings(strength)) if strength > 0 else image.copy())
     return Draw(path, end, lambda strength: settings(strength).words(), first, settings)
 
 

@@ -8,7 +8,7 @@ from typing import Unpack
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.blur_fit import fit_blur
 from llise.kinds.blur_programs import Settings, blurred
 from llise.kinds.fitting import Fit
@@ -54,10 +54,12 @@ class Blur(Kind):
 
         return path
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         name = rng.choice(list(_WAYS), p=[share for share, _ in _WAYS.values()])
         at, end = _WAYS[name][1](rng, image.shape[:2])
-        return Draw.of(self, image, at, end)
+        return drawn(self, image, at, end)
+
+    draw_grey = draw_program
 
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return blurred(image, settings)

@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
 from llise.kinds.jpeg_coder import FACTORS, SIDE, Settings, coded, steps_of
@@ -57,7 +57,7 @@ class Jpeg(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ScaledTable(image)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         way = list(_WAYS)[rng.choice(len(_WAYS), p=list(_WAYS.values()))]
         at, end = way(rng)
         subsampling = str(rng.choice(list(FACTORS), p=[0.32, 0.16, 0.52])) if image.ndim == 3 else "4:4:4"
@@ -70,7 +70,9 @@ class Jpeg(Kind):
             found = replace(at(strength), subsampling=subsampling, smooth=smooth, offset=offset)
             return found if image.ndim == 3 else replace(found, chroma=())
 
-        return Draw.of(self, image, settings, end)
+        return drawn(self, image, settings, end)
+
+    draw_grey = draw_program
 
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return coded(image, settings)

@@ -9,7 +9,7 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid, nearest_mosaic
 from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
@@ -29,8 +29,8 @@ LEAST = 1.5
 class Settings:
     """A mosaic: `sides` of a cell in pixels, down and across, and the share of a cell that the first one lacks.
 
-    A cell has the mean or the median of its pixels or the one `at` a place in it, or the picture is reduced to a `small`
-    one and enlarged by repeating its pixels, which may be mixed at borders; "begun" takes the beginning of a cell.
+    A cell has the mean or the median of its pixels or the one `at` a place in it, or the picture is reduced to a
+    `small` one and enlarged by repeating its pixels, which may be mixed at borders; `begun` ones are rounded down.
     """
 
     way: str
@@ -112,11 +112,13 @@ class Pixelation(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _MeanCells(image)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         shape = image.shape[:2]
         stretch = float(np.exp(rng.uniform(-0.5, 0.5) * np.log(LONGEST))) if rng.random() < 0.25 else 1.0
         at = _draw_resized(rng, stretch, shape) if rng.random() < 0.4 else _draw_cells(rng, stretch)
-        return Draw.of(self, image, at, max(min(shape) / 2 - 1, 2.0))
+        return drawn(self, image, at, max(min(shape) / 2 - 1, 2.0))
+
+    draw_grey = draw_program
 
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return mosaic(image, settings)

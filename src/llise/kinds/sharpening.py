@@ -10,10 +10,11 @@ import numpy as np
 import scipy
 
 from llise.filters import from_spectrum, spectrum_of
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import Fit
 from llise.kinds.frequency_filter import filtered
 from llise.kinds.sharpening_programs import FIXED, KERNELS, Settings, sharpened
+
 
 class Sharpening(Kind):
     """Unsharp mask with a Gaussian of radius 1; the strength is the amount.
@@ -39,7 +40,7 @@ class Sharpening(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _boosted(image, image - low_pass(image, 1.0))
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         way = list(_WAYS)[rng.choice(len(_WAYS), p=list(_WAYS.values()))]
         one = way(rng)
         luma = image.ndim == 3 and bool(rng.random() < 0.4)
@@ -48,7 +49,9 @@ class Sharpening(Kind):
             amount = round(100 * strength) / 100 if one.way == "pillow_unsharp" else strength
             return replace(one, amount=amount, luma=luma)
 
-        return Draw.of(self, image, at, 40.0)
+        return drawn(self, image, at, 40.0)
+
+    draw_grey = draw_program
 
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return sharpened(image, settings)
