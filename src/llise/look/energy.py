@@ -26,7 +26,9 @@ class Energy:
 
     def __init__(self, costs: np.ndarray, mask: np.ndarray, prices: np.ndarray, border: float) -> None:
         self.mask, self.prices, self.border = np.pad(mask, 1), np.asarray(prices, np.float64), border
-        self.costs = np.pad(np.where(mask, costs, 0), [(0, 0), (1, 1), (1, 1)]).reshape(len(costs), -1).astype(np.float64)
+        self.costs = (
+            np.pad(np.where(mask, costs, 0), [(0, 0), (1, 1), (1, 1)]).reshape(len(costs), -1).astype(np.float64)
+        )
         self.inside = np.flatnonzero(self.mask)
         width, flat = self.mask.shape[1], self.mask.ravel()
         rows, cols = np.divmod(np.arange(flat.size), width)
@@ -64,7 +66,7 @@ class Energy:
         return trials[int(np.argmin(values))], min(values)
 
     def _relaxed(self, labels: np.ndarray, active: np.ndarray | None = None) -> np.ndarray:
-        """Blocks change to the best label in use, those that are no neighbours at the same time, until none wants to."""
+        """Blocks change to the best label in use, no neighbours at the same time, until none wants to."""
         labels = labels.copy()
         used = np.unique(labels[self.inside])
         active = self.inside if active is None else self._around(active)
@@ -98,9 +100,7 @@ class Energy:
             islands[found > 0] = found[found > 0] + len(own) - 1
             own += [int(label)] * more
         number, label_of, count = islands.ravel(), np.array(own), len(own)
-        change = np.stack(
-            [np.bincount(number[self.inside], costs[self.inside], count) for costs in self.costs], axis=1
-        )
+        change = np.stack([np.bincount(number[self.inside], costs[self.inside], count) for costs in self.costs], axis=1)
         cut = labels[self.at] != labels[self.beside]
         one, other, length = number[self.at[cut]], number[self.beside[cut]], self.length[cut]
         np.subtract.at(change, (one, label_of[other]), length)

@@ -17,7 +17,7 @@ NEIGHBOURHOOD = 9
 """Blocks across which the mean is subtracted from block means, as many scenes are lighter above than below."""
 
 FURTHEST = 2.0
-"""Standard deviations at which block means are cut, so that a few blocks of something added do not outweigh the rest."""
+"""Standard deviations at which block means are cut, so that a few blocks of something added count little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +58,14 @@ def block_errors(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, n
 
 
 def rounding_of(reference: np.ndarray, copy: np.ndarray, outside: np.ndarray) -> tuple[float, int] | None:
-    """Share of the picture's pixels that differ where `outside` is true, and the largest difference; None if none do."""
+    """Share of the picture's pixels that differ `outside`, and the largest difference; None if none do."""
     error = np.abs(np.subtract(copy, reference, dtype=np.int16))
     largest = (error if error.ndim == 2 else error.max(axis=-1)) * outside
     return (float(np.count_nonzero(largest)) / largest.size, int(largest.max())) if largest.any() else None
 
 
 def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
-    """Correlation of the block means of two lumas, each less the mean of its neighbourhood; 1 where nothing can be told.
+    """Correlation of the block means of two lumas, each less its neighbourhood; 1 where nothing can be told.
 
     The reference is smoothed by several widths, as a blurred copy of a smooth picture has nothing else left, and the
     best correlation counts. A negative is as much alike. Even strong noise hardly moves the mean of a block.
@@ -98,13 +98,15 @@ def _correlation(one: np.ndarray, other: np.ndarray, least: float) -> float:
 
 
 def nature_of(error: np.ndarray, mask: np.ndarray, thresholds: dict[str, float]) -> tuple[str, ...]:
-    """How an error (h, w) looks inside a mask, in words: periodic, smooth or noisy; and whether it has an 8 x 8 grid."""
+    """How an error (h, w) looks inside a mask: periodic, smooth or noisy, and whether it has an 8 x 8 grid."""
     inside = error[mask]
     power = float(inside.var()) if inside.size else 0.0
     if inside.size < 128 or power == 0:
         return ()
     error = np.where(mask, error - inside.mean(), 0)
-    steps = [np.diff(error, axis=axis)[mask[1:] & mask[:-1] if axis == 0 else mask[:, 1:] & mask[:, :-1]] for axis in (0, 1)]
+    steps = [
+        np.diff(error, axis=axis)[mask[1:] & mask[:-1] if axis == 0 else mask[:, 1:] & mask[:, :-1]] for axis in (0, 1)
+    ]
     alike = 1 - float(np.mean(np.concatenate(steps) ** 2)) / (2 * power)
     found = []
     if _peak(error) > thresholds["periodic"]:
@@ -117,7 +119,7 @@ def nature_of(error: np.ndarray, mask: np.ndarray, thresholds: dict[str, float])
 
 
 def _peak(error: np.ndarray) -> float:
-    """Largest share of the power within 3 x 3 numbers of the spectrum, without fewer than four waves over the picture."""
+    """Largest share of the power in 3 x 3 numbers of the spectrum, of four waves over the picture or more."""
     spectrum = np.abs(np.fft.rfft2(error * np.outer(*(np.hanning(n) for n in error.shape)))) ** 2
     total = float(spectrum.sum())
     down = np.abs(np.fft.fftfreq(len(spectrum), 1 / len(spectrum)))

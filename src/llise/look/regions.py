@@ -8,7 +8,7 @@ energy is minimised by :mod:`llise.look.energy`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,12 +28,34 @@ MOST_KINDS = 3
 
 
 class Look(Protocol):
-    """What the network says of a copy, by block."""
+    """What the network says by block: log-odds of kinds, log-probabilities of sets, features, what differs."""
 
-    kinds: np.ndarray  # float32 (rows, cols, 17): log-odds of each kind
-    sets: np.ndarray  # float32 (rows, cols, S): log-probabilities of sets
-    features: np.ndarray  # float32 (rows, cols, F)
-    changed: np.ndarray  # bool (rows, cols)
+    @property
+    def kinds(self) -> np.ndarray: ...
+
+    @property
+    def sets(self) -> np.ndarray: ...
+
+    @property
+    def features(self) -> np.ndarray: ...
+
+    @property
+    def changed(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A trained network and all numbers that were learned with it.
+
+    background : (n, ...) what it says of regions with built-in kinds, see :func:`llise.look.custom_kinds.pooled`.
+    """
+
+    name: str
+    digest: str
+    tuned: dict[str, Any]
+    sets: tuple[tuple[str, ...], ...]
+    look: Callable[[np.ndarray, np.ndarray], Look]
+    background: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +99,7 @@ class Likelihood:
         return np.maximum(value, self.floor)
 
     def labels(self, odds: np.ndarray) -> list[int]:
-        """Sets that may be meant where kinds have these log-odds (n, 17): all that the network knows, and likelier ones."""
+        """Sets that may be meant where kinds have these log-odds (n, 17): those the network knows, and likely ones."""
         order = np.argsort(-odds, axis=-1)[:, :MOST_KINDS]
         likely = np.take_along_axis(odds, order, -1) > 0
         found = np.unique(np.where(likely, 1 << order, 0).sum(axis=-1))
@@ -88,7 +110,7 @@ class Likelihood:
 def find_regions(look: Look, sets: tuple[tuple[str, ...], ...], tuned: dict[str, Any]) -> list[Region]:
     """Regions of a copy; blocks that equal the reference, or that are labelled original, belong to none."""
     likelihood = Likelihood(look, sets, tuned)
-    areas, count = ndimage.label(ndimage.binary_dilation(look.changed, EIGHT, iterations=tuned["gap"]), EIGHT)
+    areas, _ = ndimage.label(ndimage.binary_dilation(look.changed, EIGHT, iterations=tuned["gap"]), EIGHT)
     regions = []
     for number, place in enumerate(ndimage.find_objects(areas), 1):
         mask = look.changed[place] & (areas[place] == number)

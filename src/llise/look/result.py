@@ -45,7 +45,7 @@ class ModelName(NamedTuple):
 
 
 class Rounding(NamedTuple):
-    """What differs by rounding only: the share of such pixels in the picture, and their largest difference in levels."""
+    """What differs by rounding only: the share of such pixels, and their largest difference in levels."""
 
     share: float
     largest: int
@@ -120,7 +120,8 @@ class Fault:
         """Top, left, bottom and right in pixels of each connected piece of the region, the largest first."""
         pieces, _ = ndimage.label(self.region, np.ones((3, 3)))
         found = [
-            (int((pieces[place] == number).sum()), place) for number, place in enumerate(ndimage.find_objects(pieces), 1)
+            (int((pieces[place] == number).sum()), place)
+            for number, place in enumerate(ndimage.find_objects(pieces), 1)
         ]
         bottom, right = self.box[2], self.box[3]
         boxes = [
