@@ -183,7 +183,9 @@ class Diagnoser:
         found = []
         for region in find_regions(look, sets, tuned["regions"]):
             scored = score_region(region, likelihood, (reference, copy), tuned, self.false_alarms)
-            found.append(self.custom.weighed(scored, look, (reference, copy)) if self.custom else scored)
+            if self.custom:
+                scored = self.custom.weighed(scored, look, (reference, copy), tuned["refit"]["pixels"])
+            found.append(scored)
         return found
 
     def _is_copy(self, copy: np.ndarray, scored: list[Scored]) -> bool:

@@ -14,6 +14,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+from scipy import ndimage
 
 from llise.differences import BLOCK, by_block, pixels_of
 from llise.kinds import registry
@@ -78,8 +79,8 @@ def cut_piece(reference: np.ndarray, copy: np.ndarray, region: np.ndarray, most:
         top, left = _best_place(reference, region, (top, left, bottom, right), (high, wide))
         bottom, right = min(top + high, height), min(left + wide, width)
     box = slice(top, bottom), slice(left, right)
-    pictures = [np.ascontiguousarray(picture[box], np.float32) for picture in (reference, copy)]
-    return Piece(*pictures, pixels_of(region, (height, width))[box])
+    before, after = (np.ascontiguousarray(picture[box], np.float32) for picture in (reference, copy))
+    return Piece(before, after, pixels_of(region, (height, width))[box])
 
 
 def _best_place(
@@ -138,7 +139,7 @@ class Refit:
         return self._alone[kind]
 
     def _starts(self, order: tuple[str, ...]) -> Iterator[Steps]:
-        """Fits one after the other: each to the copy from the first on; or the last first, the others to what it leaves."""
+        """Each kind fitted to the copy, from the first on; or the last one first, and the others to what it leaves."""
         reference, copy = self.piece.reference, self.piece.copy
         steps, image = [], reference
         for number, kind in enumerate(order):
@@ -185,13 +186,16 @@ class Refit:
         return Chain(steps, tuple(images), tuple(drawn), noise, self._loss(rest, noise), share)
 
     def _loss(self, rest: np.ndarray, noise: np.ndarray) -> float:
-        """Mean of log(v) + r / v over places, where r is the power that is left and v that which is expected."""
+        """Mean of log(v) + r / v over places, where r is the power that is left and v that which is expected.
+
+        What is expected is smoothed over 5 x 5 places, because a drawn part is not where the one of the copy is.
+        """
         mask = self.piece.mask.astype(np.float32)
-        count = _by_place(mask)
+        count, left, expected = (_by_place(values * mask) for values in (np.ones_like(mask), _mean(rest), _mean(noise)))
         used = count > 0
-        left, expected = (_by_place(_mean(values) * mask)[used] / count[used] for values in (rest, noise))
-        expected = expected + ROUNDING
-        return float(((np.log(expected) + left / expected) * count[used]).sum() / count[used].sum())
+        smooth, around = (ndimage.uniform_filter(values, 5, mode="constant") for values in (expected, count))
+        expected = smooth[used] / around[used] + ROUNDING
+        return float(((np.log(expected) + left[used] / count[used] / expected) * count[used]).sum() / count.sum())
 
     def _turn(self, chain: Chain, budget: _Budget) -> Chain:
         """Each kind is improved once, from the last to the first."""
@@ -281,5 +285,5 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 def _by_place(values: np.ndarray) -> np.ndarray:
     """Sums over squares of 16 x 16 pixels."""
-    rows, cols = (np.arange(0, size, GRID) for size in values.shape[:2])
-    return np.add.reduceat(np.add.reduceat(_mean(values), rows, axis=0), cols, axis=1)
+    rows, cols = (np.arange(0, size, GRID) for size in values.shape)
+    return np.add.reduceat(np.add.reduceat(values, rows, axis=0), cols, axis=1)

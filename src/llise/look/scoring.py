@@ -116,10 +116,10 @@ def columns(one: Candidate, best: float, piece: Piece) -> list[float]:
     left = -np.log(1 - chain.explained + LEAST_LEFT)
     rest, drawn = (_grey(image - chain.images[-1]) for image in (piece.copy, chain.drawn[-1]))
     full = by_block(mask).all(axis=-1)
-    powers = [np.mean(by_block(values)[full] ** 2, axis=-1, dtype=np.float64) + ROUNDING for values in (rest, drawn)]
-    excess = np.log(powers[0] / powers[1])
+    left_by, drawn_by = (_powers(by_block(values)[full]) for values in (rest, drawn))
+    excess = np.log(left_by / drawn_by)
     detail, grey = (by_block(_grey(image))[full] for image in (piece.reference, chain.images[-1]))
-    unlike = _distance(*powers) if chain.is_random and full.any() else 0.0
+    unlike = _distance(left_by, drawn_by) if chain.is_random and full.any() else 0.0
     texture = abs(neighbours_alike(rest, mask) - neighbours_alike(drawn, mask)) if chain.is_random else 0.0
     follows = [_correlation(excess, values) for values in (np.log(detail.var(axis=-1) + 1), grey.mean(axis=-1))]
     smaller = -np.log(min(chain.shares(mask).values()) + 1e-3) if len(one.kinds) > 1 else 0.0
@@ -183,17 +183,16 @@ def score_region(
 def neighbours_alike(field: np.ndarray, mask: np.ndarray) -> float:
     """Correlation between neighbours of a field about zero, mean of across and down; 0 where it is nought."""
     inside = np.where(mask, field, 0).astype(np.float64)
-    power = float((inside**2).sum()) / max(np.count_nonzero(mask), 1)
+    power = float((inside**2).sum()) / max(int(mask.sum()), 1)
     if power < 1e-9:
         return 0.0
-    total = 0.0
-    for first, second in (
-        ((slice(None), slice(1, None)), (slice(None), slice(None, -1))),
-        ((slice(1, None),), (slice(-1),)),
-    ):
-        pairs = np.count_nonzero(mask[first] & mask[second])
-        total += float((inside[first] * inside[second]).sum()) / max(pairs, 1) / power
-    return total / 2
+    across, down = (int(both.sum()) for both in (mask[:, 1:] & mask[:, :-1], mask[1:] & mask[:-1]))
+    of_rows = float((inside[:, 1:] * inside[:, :-1]).sum()) / max(across, 1)
+    return (of_rows + float((inside[1:] * inside[:-1]).sum()) / max(down, 1)) / (2 * power)
+
+
+def _powers(blocks: np.ndarray) -> np.ndarray:
+    return np.asarray(np.mean(blocks**2, axis=-1, dtype=np.float64) + ROUNDING)
 
 
 def _grey(image: np.ndarray) -> np.ndarray:

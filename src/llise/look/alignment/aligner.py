@@ -68,7 +68,8 @@ class Aligner:
         box = _judged_box(self.shape, at)
         if box is None:
             return None
-        picture = moved(reference, Settings(*(float(value) for value in at), method=place.method))
+        words: dict[str, Any] = dict(zip(NAMES, at.tolist()))
+        picture = moved(reference, Settings(**words, method=place.method))
         picture = np.clip(np.rint(picture), 0, 255).astype(np.uint8)
         if not is_whole(at):
             picture = self._with_interpolation(picture, copy, box, place.method)
@@ -141,7 +142,7 @@ class Aligner:
         spreads = np.maximum(last.deviations() * self.tuned["deviations"], self.tuned["least_deviations"])
         first = place.found.step(last.at, place.method, robust=True)
         most = self.tuned["as_good"] * (first.error - first.fall) + 0.01
-        at, free = last.at, ALL
+        at, free = last.at, tuple[int, ...](ALL)
         for part in (4, 2, 3, 0, 1):
             value = 0.0 if part >= 2 else float(np.rint(at[part]))
             trial = np.where(np.arange(5) == part, value, at)
@@ -172,7 +173,7 @@ class Aligner:
         size = (3, 3, *(1,) * (picture.ndim - 2))
         around = ndimage.maximum_filter(picture, size).astype(np.float32) - ndimage.minimum_filter(picture, size)
         near = np.abs(np.subtract(copy, picture, dtype=np.int16)) <= 1.5 + share * around
-        settled = by_block(near if near.ndim == 2 else near.all(axis=2)).all(axis=-1)
+        settled = np.asarray(by_block(near if near.ndim == 2 else near.all(axis=2)).all(axis=-1))
         rows, cols = box
         judged = settled[rows.start // BLOCK : -(-rows.stop // BLOCK), cols.start // BLOCK : -(-cols.stop // BLOCK)]
         if judged.mean() < 0.5:
@@ -187,7 +188,7 @@ def _judged_box(shape: tuple[int, ...], at: np.ndarray) -> tuple[slice, slice] |
     rows, cols = (np.arange(side, dtype=np.float64) for side in shape)
     y, x = np.broadcast_arrays(*sources(at, shape, rows[:, None], cols))
     inside = (y >= rim) & (y <= shape[0] - 1 - rim) & (x >= rim) & (x <= shape[1] - 1 - rim)
-    blocks = by_block(inside).all(axis=-1)
+    blocks = np.asarray(by_block(inside).all(axis=-1))
     top, left, bottom, right = 0, 0, *blocks.shape
     while top < bottom and left < right:
         part = blocks[top:bottom, left:right]
