@@ -17,7 +17,7 @@ DEFAULTS: dict[str, Any] = {
         "candidates": 8,  # labels that are tried in an area
     },
     "refit": {
-        "pixels": 64_000,  # of a region, at most
+        "pixels": 24_000,  # of a region that are fitted, at most
         "remakes": 40,  # of a set of kinds, at most
         "candidates": 5,  # sets that are fitted again
         "step": 0.25,  # first step of the search over a setting, as a share of it
@@ -31,7 +31,7 @@ DEFAULTS: dict[str, Any] = {
             [0.0, 0.0],
             [1.0, 1.0],
         ],  # or one such curve for each class: probability of the score -> share right
-        "sure": {"gap": 1e9, "explained": 1.0, "confidence": 0.99},  # when one refit is enough, and what it is worth
+        "sure": {"gap": 2.0, "explained": 0.97, "confidence": 0.99},  # when one refit is enough, and what it is worth
         "said": 0.7,  # calibrated probability from which a confidence of .7 or more is said
         "known": [],  # sorted strangeness of regions with named kinds, for p-values
     },

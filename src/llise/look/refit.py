@@ -111,17 +111,19 @@ class Refit:
 
     def of(self, kinds: tuple[str, ...]) -> Chain | None:
         """The kinds in the order, and with the settings, that come nearest to the copy; None if they cannot."""
-        chains: list[Chain] = []
-        budget = _Budget(self.tuned["remakes"])
+        budget, chains = _Budget(self.tuned["remakes"]), dict[tuple[str, ...], Chain]()
         for order in permutations(kinds):
-            started = [chain for steps in self._starts(order) if (chain := self._made(steps, budget)) is not None]
-            if started:
-                chains.append(min(started, key=lambda chain: chain.loss))
+            for steps in self._starts(order, budget):
+                chain = self._made(steps, budget)
+                if chain and chain.loss < (chains[order].loss if order in chains else np.inf):
+                    chains[order] = chain
+                if chain and chain.explained >= self.tuned["enough"]:
+                    return replace(chain, remakes=budget.used)
         if not chains:
             return None
+        best, *others = sorted(chains.values(), key=lambda chain: chain.loss)
         if len(kinds) > 1:
-            chains = [self._turn(chain, budget) for chain in sorted(chains, key=lambda chain: chain.loss)]
-        best = min(chains, key=lambda chain: chain.loss)
+            best = min((self._turn(chain, budget) for chain in (best, *others[:1])), key=lambda chain: chain.loss)
         while len(kinds) > 1 and best.explained < self.tuned["enough"] and budget.left > 0:
             better = self._turn(best, budget)
             if better.loss > best.loss - LEAST_GAIN:
@@ -138,7 +140,7 @@ class Refit:
             self._alone[kind] = self._fitted(kind, self.piece.reference, self.piece.copy, start)
         return self._alone[kind]
 
-    def _starts(self, order: tuple[str, ...]) -> Iterator[Steps]:
+    def _starts(self, order: tuple[str, ...], budget: _Budget) -> Iterator[Steps]:
         """Each kind fitted to the copy, from the first on; or the last one first, and the others to what it leaves."""
         reference, copy = self.piece.reference, self.piece.copy
         steps, image = [], reference
@@ -150,7 +152,8 @@ class Refit:
             image = fit.apply(image)
         else:
             yield tuple(steps)
-        if len(order) == 1 or (last := self._fitted_alone(order[-1])) is None:
+        last = self._fitted_alone(order[-1]) if len(order) > 1 and budget.left else None
+        if last is None:
             return
         target = np.clip(copy - (last.apply(reference) - reference), 0, 255)
         steps, image = [], reference
