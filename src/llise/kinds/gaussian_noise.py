@@ -181,17 +181,16 @@ def noise_field(shape: tuple[int, ...], settings: GaussianNoiseSettings) -> np.n
     return np.broadcast_to(field, shape)
 
 
-_LINE, _SHIFTS = 5120, 1024
-"""Length of the line of noise of ffmpeg's filter, and number of places at which a row may start in it."""
+_SHIFTS = 1024
+"""Number of places at which a row may start in the line of noise of ffmpeg's filter."""
 
 
 def _unit(shape: tuple[int, int], settings: GaussianNoiseSettings, rng: np.random.Generator) -> np.ndarray:
     if not settings.rows:
         return unit_noise(shape, settings.law, rng)
-    line = unit_noise((max(_LINE, shape[1] + _SHIFTS),), settings.law, rng)
+    line = unit_noise((shape[1] + _SHIFTS,), settings.law, rng)
     if settings.pattern:
         columns = np.tile(np.array([-1, 0, 1, 0], np.float32), -(-len(line) // 4))[: len(line)]
-        line = (line - line.mean()) / line.std()
         line = np.float32((1 - settings.pattern**2 / 2) ** 0.5) * line + np.float32(settings.pattern) * columns
     line = (line - line.mean()) / line.std()  # its deviation is that of the rows that repeat it
     return line[rng.integers(_SHIFTS, size=shape[0])[:, None] + np.arange(shape[1])]

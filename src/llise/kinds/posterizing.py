@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from PIL import Image
@@ -11,6 +12,9 @@ from PIL import Image
 from llise.kinds.programs import draw_plane, draw_seed, finish, look_up, on_plane
 
 RULES = "nearest", "floor", "middle", "stretched"
+
+COUNTS = (*range(2, 65), *range(66, 130, 2), 144, 160, 192, 256)
+"""Numbers of even levels that fits try."""
 
 METHODS = {
     "median_cut": Image.Quantize.MEDIANCUT,
@@ -62,6 +66,13 @@ def evenly(levels: float | np.ndarray, rule: str, low: float, high: float) -> np
     if rule == "stretched":  # black and white stay black and white
         return low + np.minimum(index * (high - low) / (np.ceil(levels) - 1), high - low)
     return low + np.minimum((index + (0.5 if rule == "middle" else 0.0)) * width, high - low)
+
+
+@lru_cache(4)
+def even_tables(low: float, high: float) -> np.ndarray:
+    """Tables of 256 levels (n, 256) of all COUNTS of levels by each of the RULES in turn."""
+    counts = np.array(COUNTS, float)[:, None]
+    return np.concatenate([np.rint(evenly(counts, rule, low, high)) for rule in RULES])
 
 
 def draw_settings(
@@ -118,7 +129,12 @@ def posterized(image: np.ndarray, settings: QuantizationSettings) -> np.ndarray:
         return np.stack(copies, axis=2).reshape(image.shape)
     if settings.dither != "none" and settings.way == "even":
         return _dithered(image, settings)
-    table = even_table(settings) if settings.way == "even" else np.array(settings.table, np.uint8)
+    if settings.way == "table":  # one for all channels, or one for each
+        tables = np.array(settings.table, np.uint8).reshape(-1, 256)
+        if len(tables) == 3 and image.ndim == 3:
+            return np.stack([table[image[..., i]] for i, table in enumerate(tables)], axis=2)
+        return tables[0][image]
+    table = even_table(settings)
     return finish(on_plane(image, settings.plane, lambda plane: look_up(table, finish(plane))))
 
 
