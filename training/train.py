@@ -21,6 +21,9 @@ from training.net import BLOCK, Net, Shape
 LEAST_SEEN = 4
 """Blocks from which the mean of a region counts in the loss."""
 
+SMALL = 0.55
+"""Share of the time in which quarters of scenes are shown: four times as many different ones in the same time."""
+
 GUARD = 1.6
 """Rise of the smoothed loss, against its best, after which the weights of before are taken back at half the rate."""
 
@@ -70,10 +73,14 @@ class Ring:
             self.reference[at], self.copy[at], self.bits[at] = r, c, b
             self.total += len(r)
 
-    def batch(self, size: int) -> tuple[torch.Tensor, ...]:
-        """Random scenes, mirrored and turned at random."""
-        i = torch.randint(self.filled, (size,), device=self.reference.device)
-        r, c, b = self.reference[i], self.copy[i], self.bits[i]
+    def batch(self, size: int, side: int) -> tuple[torch.Tensor, ...]:
+        """Random scenes or parts of them, mirrored and turned at random; as many pixels as `size` whole scenes have."""
+        whole = self.reference.shape[-1]
+        i = torch.randint(self.filled, (size * whole * whole // (side * side),), device=self.reference.device)
+        y, x = (int(torch.randint((whole - side) // BLOCK + 1, ())) for _ in range(2))
+        rows, cols = slice(y, y + side // BLOCK), slice(x, x + side // BLOCK)
+        pixels = (i, slice(None), slice(BLOCK * y, BLOCK * y + side), slice(BLOCK * x, BLOCK * x + side))
+        r, c, b = self.reference[pixels], self.copy[pixels], self.bits[i, rows, cols]
         k = int(torch.randint(8, (1,)))
         if k & 1:
             r, c, b = r.flip(2), c.flip(2), b.flip(1)
@@ -174,7 +181,7 @@ def train(
             ring.take()
         for group in optimiser.param_groups:
             group["lr"] = rate * guard.factor * _schedule(state["step"], elapsed)
-        r, c, b = ring.batch(batch)
+        r, c, b = ring.batch(batch, side if elapsed > SMALL else side // 2)
         targets = losses.targets(r, c, b)
         with torch.autocast(device, torch.bfloat16):
             kinds, sets, *_ = net(r, c, targets[0][:, None].float())
@@ -232,7 +239,7 @@ def _settle(mean: Net, ring: Ring, losses: Losses, batch: int, batches: int = 60
         norm.momentum = None  # the plain mean over all batches
     mean.train()
     for _ in range(batches):
-        r, c, b = ring.batch(batch)
+        r, c, b = ring.batch(batch, ring.reference.shape[-1])
         with torch.autocast(r.device.type, torch.bfloat16):
             mean(r, c, losses.targets(r, c, b)[0][:, None].float())
     mean.eval()

@@ -20,7 +20,7 @@ def bent(x: np.ndarray, unit: float) -> np.ndarray:
 
 def pixel_maps(rgb_r: np.ndarray, rgb_c: np.ndarray, r: np.ndarray, c: np.ndarray) -> np.ndarray:
     e, rgb_e = c - r, rgb_c - rgb_r
-    mean = lambda x: x.mean(-1, dtype=np.float32, keepdims=True)
+    mean = lambda x: np.add(x[..., :1].astype(np.float32) + x[..., 1:2], x[..., 2:]) / np.float32(3)
     phase = c[..., :1] * np.float32(2 * np.pi / 64)
     cos, sin = [np.cos(phase)], [np.sin(phase)]
     for _ in range(PERIODS - 1):
