@@ -23,14 +23,14 @@ UNITS = {  # sets of parameters that the draws of a kind report
     "contrast": [{"gain", "pivot"}, set()],
     "gaussian_noise": [{"sigma"}],
     "luminance": [{"offset"}],
-    "blur": [{"sigma"}, {"length", "angle"}, {"radius"}, {"width"}, {"factor"}, set()],
+    "blur": [{"sigma"}, {"sigma", "length", "angle"}, {"sigma", "radius"}, {"size"}, {"factor"}],
     "impulse_noise": [{"share", "salt"}],
-    "jpeg": [{"quality"}, set()],
+    "jpeg": [{"quality"}],
     "jpeg2000": [{"rate"}],
     "speckle_noise": [{"sigma", "exponent"}],
     "pixelation": [{"cell"}],
     "quantization": [{"levels"}],
-    "sharpening": [{"amount", "radius"}, set()],
+    "sharpening": [{"amount", "radius"}, {"amount"}],
     "content": [{"coverage"}],
 }
 STEPPED = {"pixelation": 400, "quantization": 60, "content": 400}

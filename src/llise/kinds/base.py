@@ -1,37 +1,31 @@
-"""What a kind of distortion has to offer: names, copies at a strength, random copies, how to find its settings."""
+"""What a kind of distortion has to offer: copies at a strength, random copies with their settings, fits of settings."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, TypedDict, Unpack
+from typing import Any, ClassVar, Protocol, TypedDict, Unpack
 
 import numpy as np
 
 from llise.kinds.fitting import Fit
+from llise.kinds.limits import Limit
 from llise.kinds.paths import CoderPath, LevelPath, Path, SolvablePath
 
-__all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "SolvablePath"]
+__all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "Settings"]
+__all__ += ["SolvablePath", "drawn"]
+
+
+class Settings(Protocol):
+    """Settings of a kind: a frozen dataclass of numbers, texts and tuples, from which ``Kind.apply`` makes the copy."""
+
+    def words(self) -> dict[str, float]:
+        """The few numbers that people are told, which ``Kind.fit`` finds: ``{"sigma": 12.0}``."""
 
 
 class GreyStatistics(TypedDict, total=False):
-    """Statistics of the grey levels of the image that a crop was taken from.
-
-    Attributes
-    ----------
-    mean, spread, middle : float
-        Mean, standard deviation and median.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.contrast import Contrast
-    >>> crop = np.zeros((16, 16), np.uint8)
-    >>> draw = Contrast().draw(crop, np.random.default_rng(2), mean=100.0, spread=30.0, middle=90.0)
-    >>> draw.parameters(0.5)["pivot"]
-    90.0
-    """
+    """Mean, standard deviation and median of the grey levels of the image that a crop was taken from."""
 
     mean: float
     spread: float
@@ -54,21 +48,29 @@ class Draw:
     first : callable, optional
         ``first(wanted)`` gives the strength to try first for a wanted mean squared error. A hundredth of `end` is
         tried first if it is left out; a path that is slow to follow should have a better guess.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.luminance import Luminance
-    >>> image = np.full((16, 16), 100, np.uint8)
-    >>> draw = Luminance().draw(image, np.random.default_rng(0))
-    >>> draw.parameters(5.0)
-    {'offset': 5.0}
+    settings : callable, optional
+        ``settings(strength)`` gives the complete settings: ``path(strength) == kind.apply(image, settings(strength))``.
+        Pictures of three channels have them.
     """
 
     path: Path
     end: float
     parameters: Callable[[float], dict[str, float]] = field(default_factory=lambda: _no_parameters)
     first: Callable[[float], float] | None = None
+    settings: Callable[[float], Any] | None = None
+
+
+def drawn(
+    kind: Kind,
+    image: np.ndarray,
+    settings: Callable[[float], Any],
+    end: float,
+    first: Callable[[float], float] | None = None,
+    path: Path | None = None,
+) -> Draw:
+    """A draw whose copies are what ``kind.apply`` makes of the settings, or a quicker `path` that is equal to it."""
+    path = path or (lambda strength: kind.apply(image, settings(strength)) if strength > 0 else image.copy())
+    return Draw(path, end, lambda strength: settings(strength).words(), first, settings)
 
 
 def _no_parameters(strength: float) -> dict[str, float]:
@@ -96,22 +98,25 @@ class Kind(ABC):
     amplifiable : bool
         Whether the error may be multiplied where the strongest copy falls short of the wanted error.
     random : bool
-        Whether paths depend on random numbers. Where they do not, all copies of an image are made on one path.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.base import Kind
-    >>> class Inversion(Kind):
-    ...     name = "inversion"
-    ...     title = short_title = "inversion"
-    ...     strongest = 1.0
-    ...     def path(self, image, rng, direction=1):
-    ...         return lambda strength: image + strength * (255.0 - 2.0 * image)
-    >>> image = np.array([[0, 100], [200, 255]], np.uint8)
-    >>> Inversion().path(image, np.random.default_rng(0))(1.0)
-    array([[255., 155.],
-           [ 55.,   0.]])
+        Whether the copy depends on random numbers. Where it does not, all copies of an image are made on one path.
+    Settings : type
+        Class of the settings, see :class:`Settings`.
+    exact : bool
+        Whether ``apply`` makes the very copy again from what ``fit`` found, but for the random part.
+    hides : bool
+        Whether it looks beyond a pixel, so that it changes what was there before it.
+    wipes : bool
+        Whether it may wipe out what was there before it.
+    needs_color : bool
+        Whether only pictures with colours can have it.
+    units : dict of str to tuple
+        Unit of each setting that has one, and the factor from its value to that unit.
+    narrow : tuple, optional
+        The one setting that a narrow column shows, how, and the factor: ``("sigma", "sigma {}", 1.0)``.
+    limit : Limit, optional
+        What a gate may limit.
+    letter, page_color : str
+        Letter of the kind in maps of text, and its colour on pages.
     """
 
     name: str
@@ -121,77 +126,27 @@ class Kind(ABC):
     two_sided: bool = False
     amplifiable: ClassVar[bool] = False
     random: ClassVar[bool] = True
+    Settings: ClassVar[type]
+    exact: ClassVar[bool] = False
+    hides: ClassVar[bool] = False
+    wipes: ClassVar[bool] = False
+    needs_color: ClassVar[bool] = False
+    units: ClassVar[dict[str, tuple[str, float]]] = {}
+    narrow: ClassVar[tuple[str, str, float] | None] = None
+    limit: ClassVar[Limit | None] = None
+    letter: ClassVar[str] = "?"
+    page_color: ClassVar[str] = "#888888"
 
     @abstractmethod
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
-        """Return the copies of an image by strength.
-
-        Parameters
-        ----------
-        image : ndarray of uint8, shape (h, w)
-            Image to distort.
-        rng : numpy.random.Generator
-            Source of all random numbers. Draw them here and not in the path, so that one noise field serves
-            all strengths.
-        direction : {1, -1}
-            Which way to go; a kind that is not two-sided ignores it.
-
-        Returns
-        -------
-        Path
-            A function of the strength.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.registry import get
-        >>> path = get("luminance").path(np.array([[80, 120]], np.uint8), np.random.default_rng(0))
-        >>> path(5.0)
-        array([[ 85., 125.]], dtype=float32)
-        """
+        """Copies of an image by strength; random numbers are drawn here, so that one field serves all strengths."""
 
     def end(self, direction: int = 1) -> float:
-        """Return the strength at which the path in a direction ends.
-
-        Parameters
-        ----------
-        direction : {1, -1}
-            Direction of a two-sided kind.
-
-        Returns
-        -------
-        float
-            `strongest`, unless the kind says otherwise.
-
-        Examples
-        --------
-        >>> from llise.kinds.registry import get
-        >>> get("contrast").end(direction=-1)
-        1.0
-        """
+        """Strength at which the path in a direction ends."""
         return self.strongest
 
     def reported_strength(self, strength: float, direction: int = 1) -> float:
-        """Convert a strength on the path to the kind's own unit.
-
-        Parameters
-        ----------
-        strength : float
-            Argument of the path.
-        direction : {1, -1}
-            Direction of a two-sided kind.
-
-        Returns
-        -------
-        float
-            For example a gain below 1 where the contrast is reduced, a negative offset where the image is darker.
-
-        Examples
-        --------
-        >>> from llise.kinds.registry import get
-        >>> get("luminance").reported_strength(5.0, direction=-1)
-        -5.0
-        """
+        """A strength of the path in the kind's own unit, such as a gain below 1 where the contrast is reduced."""
         return strength
 
     def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
@@ -199,8 +154,8 @@ class Kind(ABC):
 
         Parameters
         ----------
-        image : ndarray of uint8, shape (h, w)
-            Image to distort, 16 pixels or more on each side.
+        image : ndarray of uint8, shape (h, w) or (h, w, 3)
+            Image to distort, 16 pixels or more on each side; a grey picture may have three equal channels.
         rng : numpy.random.Generator
             Source of all random numbers.
         **statistics : float
@@ -210,33 +165,55 @@ class Kind(ABC):
         Returns
         -------
         Draw
-            The path, where it ends, and what a strength means in the kind's own units.
+            The path, where it ends, and the settings at a strength.
 
         Examples
         --------
         >>> import numpy as np
         >>> from llise.kinds.registry import get
-        >>> draw = get("gaussian_noise").draw(np.full((16, 16), 100, np.uint8), np.random.default_rng(0))
-        >>> draw.path(3.0).shape, draw.parameters(3.0)
-        ((16, 16), {'sigma': 3.0})
+        >>> image = np.full((16, 16, 3), 100, np.uint8)
+        >>> draw = get("gaussian_noise").draw(image, np.random.default_rng(0))
+        >>> draw.path(3.0).shape, draw.settings(3.0).sigma
+        ((16, 16, 3), 3.0)
         """
+        if image.ndim == 3 and hasattr(self, "Settings"):
+            return self.draw_program(image, rng, **statistics)
+        return self.draw_grey(image, rng, **statistics)
+
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        """As `draw`, with settings, for grey images and colours."""
+        raise NotImplementedError(f"{self.name} draws no settings")
+
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        """As `draw`, for images (h, w): the random numbers that tests and shipped models were made with."""
         direction = int(rng.choice([-1, 1])) if self.two_sided else 1
         return Draw(self.path(image, rng, direction), self.end(direction))
 
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit | None:
-        """Find the settings with which this kind turned one image into another.
+    def apply(self, image: np.ndarray, settings: Any) -> np.ndarray:
+        """The copy of an image of uint8, (h, w) or (h, w, 3), that settings make; the same each time."""
+        raise NotImplementedError(f"{self.name} has no settings")
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Any = None) -> Fit | None:
+        """Find the settings with which this kind turned a reference into a copy.
 
         Parameters
         ----------
-        before, after : ndarray of float32, shape (h, w)
-            Grey levels before and after; rows and columns start on the grid of 8 x 8 blocks.
+        reference, copy : ndarray of uint8 or float32, shape (h, w) or (h, w, 3)
+            On the scale 0 to 255; rows and columns start on the grid of 8 x 8 blocks of the whole picture.
         mask : ndarray of bool, shape (h, w)
             Pixels to compare. The others are there for filters that look beyond the region.
+        start : Settings, optional
+            Where to start.
 
         Returns
         -------
         Fit or None
-            The settings and how to apply them; None if the kind cannot tell, which is the default.
+            The settings, their intervals and how to apply them; None if the kind cannot have done this.
+        """
+        return None
+
+    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit | None:
+        """As `fit`, of grey levels (h, w) and without intervals; None if the kind cannot tell.
 
         Examples
         --------

@@ -7,31 +7,22 @@ from typing import Unpack
 
 import numpy as np
 import scipy
-from PIL import Image, ImageFilter
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.blur_fit import fit_blur
-from llise.kinds.blur_kernels import box_kernel, disc_kernel, motion_kernel
+from llise.kinds.blur_programs import Settings, blurred
 from llise.kinds.fitting import Fit
+from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES
 
-_FILTER = Image.Resampling
-_REDUCING = _FILTER.BOX, _FILTER.BILINEAR, _FILTER.HAMMING, _FILTER.BICUBIC, _FILTER.LANCZOS
-_ENLARGING = _FILTER.BILINEAR, _FILTER.BICUBIC, _FILTER.LANCZOS
-"""Filters with which programs make an image smaller and larger."""
+WIDEST = 40.0
+"""Largest standard deviation that is drawn, in pixels."""
 
 
 class Blur(Kind):
     """Gaussian blur with mirrored borders; the strength is the standard deviation of the kernel in pixels.
 
-    At random it is one of the following, with these parameters of a draw:
-
-    - a low-pass filter of Gaussian or other shape, of one width or stretched along one axis: ``sigma`` if it is
-      Gaussian and of one width, nothing else;
-    - motion blur: ``length`` in pixels and ``angle`` in degrees, counter-clockwise from the horizontal;
-    - lens blur, the mean over a disc: ``radius`` in pixels;
-    - box blur, the mean over a square: ``width`` in pixels;
-    - Pillow's Gaussian blur: ``sigma``;
-    - a reduction in size and back: ``factor``, the size before divided by the reduced size.
+    At random it is one of the ways of :mod:`llise.kinds.blur_programs`: Gaussian, box, disc, motion, trail, median and
+    bilateral filters, low-pass filters of other shapes, or a reduction in size and back.
 
     Examples
     --------
@@ -48,6 +39,7 @@ class Blur(Kind):
     short_title = "blur"
     strongest = 256.0
     random = False
+    Settings = Settings
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         # A Gaussian kernel with mirrored borders is a product in the cosine domain:
@@ -62,107 +54,125 @@ class Blur(Kind):
 
         return path
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        ways = (_low_pass, _motion, _one_sided, _disc, _box, _pillow_gaussian, _resampling)
-        way = ways[rng.choice(len(ways), p=[0.42, 0.11, 0.07, 0.1, 0.07, 0.07, 0.16])]
-        return way(image, rng)
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        name = rng.choice(list(_WAYS), p=[share for share, _ in _WAYS.values()])
+        at, end = _WAYS[name][1](rng, image.shape[:2])
+        return drawn(self, image, at, end)
+
+    draw_grey = draw_program
+
+    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+        return blurred(image, settings)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         found = fit_blur(before, after, mask)
         return Fit(found.parameters, found.apply)
 
 
-def _low_pass(image: np.ndarray, rng: np.random.Generator) -> Draw:
-    """Low-pass filters of many shapes, as products in the cosine domain."""
-    shape = rng.integers(4)
-    power = np.float32(rng.uniform(1.2, 4.0))
-    stretch = rng.choice([1.0, 1.0, np.exp(rng.uniform(-0.7, 0.7)), 1e-3, 1e3])  # the last two: along one axis only
-    scale_y, scale_x = np.float32(min(stretch, 1.0)), np.float32(1 / max(stretch, 1.0))
-
-    def response(r: np.ndarray) -> np.ndarray:
-        if shape == 0:  # Gaussian
-            return np.exp(-0.5 * r**2)
-        if shape == 1:  # a Gaussian with heavier tails
-            return 0.6 * np.exp(-0.5 * (0.7 * r) ** 2) + 0.4 * np.exp(-0.5 * (1.7 * r) ** 2)
-        if shape == 2:  # exponential kernel
-            return (1 + r**2) ** np.float32(-1.5)
-        return np.exp(-0.5 * r**power)  # from a soft to a sharp cut-off
-
-    spectrum = scipy.fft.dctn(image.astype(np.float32), norm="ortho")
-    frequency_y, frequency_x = (np.arange(n, dtype=np.float32) * np.float32(np.pi / n) for n in image.shape)
-    distance = np.hypot(scale_y * frequency_y[:, None], scale_x * frequency_x)
-
-    def path(strength: float) -> np.ndarray:
-        return scipy.fft.idctn(spectrum * response(np.float32(strength) * distance), norm="ortho")
-
-    if shape == 0 and stretch == 1:
-        return Draw(path, 120.0, lambda strength: {"sigma": strength})
-    return Draw(path, 120.0)
+Way = tuple[Callable[[float], Settings], float]
+"""Settings by strength, and the strength at which they end."""
 
 
-def _motion(image: np.ndarray, rng: np.random.Generator) -> Draw:
+def _border(rng: np.random.Generator) -> str:
+    return str(rng.choice(["reflect", "nearest", "mirror", "constant"], p=[0.4, 0.3, 0.2, 0.1]))
+
+
+def _linear(rng: np.random.Generator) -> bool:
+    return bool(rng.random() < 0.12)
+
+
+def _gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    border, linear, cut = _border(rng), _linear(rng), float(rng.choice([4.0, 4.0, 3.0, 2.5]))
+    return lambda s: Settings("gaussian", max(s, 0.05), shape=cut, border=border, linear=linear), WIDEST
+
+
+def _pillow_gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    return lambda s: Settings("pillow_gaussian", s), WIDEST
+
+
+def _elliptic(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    stretch, border, linear = float(np.exp(rng.uniform(-1.2, -0.1))), _border(rng), _linear(rng)
+    angle = float(rng.choice([0.0, 90.0])) if rng.random() < 0.4 else float(rng.uniform(0, 180))
+    return lambda s: Settings("elliptic", max(s, 0.05), stretch, angle, border=border, linear=linear), 20.0
+
+
+def _low_pass(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    way, power = str(rng.choice(["heavy", "exponential", "cut_off"])), float(rng.uniform(1.2, 4.0))
+    stretch = float(np.exp(rng.uniform(-0.7, 0.0))) if rng.random() < 0.2 else 1.0
+    return lambda s: Settings(way, s, stretch, shape=power), WIDEST
+
+
+def _box(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    border, linear = _border(rng), _linear(rng)
+    return lambda s: Settings("box", 1 + s, border=border, linear=linear), 60.0
+
+
+def _pillow_box(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    return lambda s: Settings("pillow_box", s), 30.0
+
+
+def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    """Boxes of whole pixels one after the other; an even side moves the picture by half a pixel."""
+    count, border, odd = int(rng.choice([1, 1, 2, 3])), _border(rng), rng.random() < 0.7
+    count = 1 if not odd else count
+
+    def side(s: float) -> int:
+        return 2 * max(round(s / 2), 1) + 1 if odd else 2 * max(round(s / 2), 1)
+
+    return lambda s: Settings("boxes", float(side(s)), shape=float(count), border=border), 40.0
+
+
+def _disc(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    border, linear = _border(rng), bool(rng.random() < 0.3)
+    return lambda s: Settings("disc", 0.5 + s, border=border, linear=linear), 30.0
+
+
+def _motion(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     """Mean along a line; a third of the lines are horizontal, vertical or diagonal."""
-    angle = float(rng.choice([0, 45, 90, 135])) if rng.random() < 1 / 3 else rng.uniform(0, 180)
-    path = _convolution(image, lambda strength: motion_kernel(1 + strength, angle))
-    return Draw(path, 120.0, lambda strength: {"length": 1 + strength, "angle": angle})
+    angle = float(rng.choice([0, 45, 90, 135])) if rng.random() < 1 / 3 else float(rng.uniform(0, 180))
+    border, linear = _border(rng), _linear(rng)
+    return lambda s: Settings("motion", 1 + s, angle=angle, border=border, linear=linear), 60.0
 
 
-def _one_sided(image: np.ndarray, rng: np.random.Generator) -> Draw:
-    """Mean along a line that begins at the pixel and fades, as some programs draw the trail of a motion."""
-    angle, fading = rng.uniform(0, 360), rng.uniform(0.0, 3.0)
-
-    def kernel(strength: float) -> np.ndarray:
-        line = motion_kernel(1 + 2 * strength, angle)
-        offsets = np.arange(len(line)) - len(line) // 2
-        along = np.cos(np.radians(angle)) * offsets - np.sin(np.radians(angle)) * offsets[:, None]
-        return line * np.where(along > -0.5, np.exp(-fading * np.maximum(along, 0) / (1 + strength)), 0)
-
-    return Draw(_convolution(image, kernel), 60.0)
+def _trail(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    angle, fading, border = float(rng.uniform(0, 360)), float(rng.uniform(0.0, 3.0)), _border(rng)
+    return lambda s: Settings("trail", 1 + s, angle=angle, shape=fading, border=border), 40.0
 
 
-def _disc(image: np.ndarray, rng: np.random.Generator) -> Draw:
-    """Mean over a disc, as a lens out of focus makes it."""
-    path = _convolution(image, lambda strength: disc_kernel(0.5 + strength))
-    return Draw(path, 60.0, lambda strength: {"radius": 0.5 + strength})
+def _median(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    return lambda s: Settings("median", float(2 * min(max(round(s), 1), 4) + 1)), 4.0
 
 
-def _box(image: np.ndarray, rng: np.random.Generator) -> Draw:
-    """Mean over a square."""
-    path = _convolution(image, lambda strength: box_kernel(1 + strength))
-    return Draw(path, 120.0, lambda strength: {"width": 1 + strength})
+def _bilateral(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
+    size = float(rng.uniform(1.0, 2.7))
+    return lambda s: Settings("bilateral", size, shape=max(s, 0.5)), 150.0
 
 
-def _convolution(image: np.ndarray, kernel_at: Callable[[float], np.ndarray]) -> Path:
-    """Path of convolutions with mirrored borders."""
-    from scipy.signal import fftconvolve  # only here: its import takes longer than all of llise
-
-    def path(strength: float) -> np.ndarray:
-        kernel = kernel_at(strength)
-        padded = np.pad(image, len(kernel) // 2, mode="symmetric").astype(np.float32)
-        return fftconvolve(padded, (kernel / kernel.sum()).astype(np.float32), mode="valid")
-
-    return path
-
-
-def _pillow_gaussian(image: np.ndarray, rng: np.random.Generator) -> Draw:
-    """Gaussian blur of Pillow, which is three box filters on 8 bits."""
-    picture = Image.fromarray(image)
-
-    def path(strength: float) -> np.ndarray:
-        return np.asarray(picture.filter(ImageFilter.GaussianBlur(float(strength))))
-
-    return Draw(path, 60.0, lambda strength: {"sigma": strength})
-
-
-def _resampling(image: np.ndarray, rng: np.random.Generator) -> Draw:
+def _resampled(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     """Make the image smaller, then enlarge it to the size it had."""
-    down = Image.Resampling(rng.choice(_REDUCING))
-    up = Image.Resampling(rng.choice(_ENLARGING))
-    rows, cols = image.shape
-    picture = Image.fromarray(image)
+    reducing, enlarging = str(rng.choice(REDUCING_NAMES)), str(rng.choice(ENLARGING_NAMES))
 
-    def path(strength: float) -> np.ndarray:
-        small = max(round(cols / (1 + strength)), 2), max(round(rows / (1 + strength)), 2)
-        return np.asarray(picture.resize(small, down).resize((cols, rows), up))
+    def at(s: float) -> Settings:
+        small = max(round(shape[0] / (1 + s)), 2), max(round(shape[1] / (1 + s)), 2)
+        factor = float(np.sqrt(np.prod(shape) / np.prod(small)))
+        return Settings("resampled", factor, small=small, reducing=reducing, enlarging=enlarging)
 
-    return Draw(path, 24.0, lambda strength: {"factor": 1 + strength})
+    return at, 24.0
+
+
+_WAYS: dict[str, tuple[float, Callable[[np.random.Generator, tuple[int, ...]], Way]]] = {
+    "gaussian": (0.24, _gaussian),
+    "pillow_gaussian": (0.08, _pillow_gaussian),
+    "elliptic": (0.06, _elliptic),
+    "low_pass": (0.08, _low_pass),
+    "box": (0.05, _box),
+    "pillow_box": (0.04, _pillow_box),
+    "boxes": (0.05, _boxes),
+    "disc": (0.07, _disc),
+    "motion": (0.08, _motion),
+    "trail": (0.03, _trail),
+    "median": (0.03, _median),
+    "bilateral": (0.02, _bilateral),
+    "resampled": (0.17, _resampled),
+}
+"""How often each way is drawn."""

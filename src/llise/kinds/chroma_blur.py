@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 import numpy as np
 import scipy
 
-from llise.colours import pixels_of, planes_of
-from llise.kinds.base import Draw, Path
+from llise.colours import WEIGHTS, pixels_of, planes_of
+from llise.kinds.base import Draw, Path, drawn
 from llise.kinds.color_base import ColorKind
+from llise.kinds.grey import quantise
+from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES, resize
+
+HD_WEIGHTS = np.array([0.2126, 0.7152, 0.0722], np.float32)
+"""Shares of red, green and blue in the luma of ITU-R BT.709."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Chroma without detail: a Gaussian or a box of deviation `sigma` in pixels, or subsampled.
+
+    Of a subsampling, a value of chroma stands for `factors` rows and columns; it is taken as their mean ("box"), with
+    the neighbours ("tent") or at a place ("point"), lies in their middle or at the first column ("left") and row
+    ("corner"), and is enlarged by a straight line or repeated. "resized" goes through another picture by the filters
+    `reducing` and `enlarging`. With `hd`, luma is that of BT.709.
+    """
+
+    way: str
+    sigma: float
+    factors: tuple[int, int] = (1, 1)
+    reducing: str = "box"
+    enlarging: str = "linear"
+    siting: str = "middle"
+    hd: bool = False
+
+    def words(self) -> dict[str, float]:
+        return {"sigma": self.sigma}
 
 
 class ChromaBlur(ColorKind):
     """Gaussian blur of the chroma planes; the strength is the standard deviation of the kernel in pixels.
 
-    At random, one draw in three keeps the mean of each square of chroma instead, as coders with coarse subsampling do;
-    the parameter of a draw is ``sigma``, for a square that of a box of its side.
+    At random, half of the draws subsample the chroma instead, as coders do; the word of a draw is ``sigma``, for a
+    subsampling that of a box of its sides.
 
     Examples
     --------
@@ -31,105 +61,112 @@ class ChromaBlur(ColorKind):
     title = "chroma blur"
     short_title = "chroma blur"
     strongest = 60.0
+    random = False
+    Settings = Settings
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         planes = planes_of(image)
         return lambda strength: pixels_of(blurred_chroma(planes, strength))
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: float) -> Draw:
-        if rng.random() < 2 / 3:
-            return Draw(self.path(image, rng), 30.0, lambda strength: {"sigma": strength})
-        planes = planes_of(image)
-        return Draw(
-            lambda strength: pixels_of(subsampled_chroma(planes, max(round(strength), 1))),
-            32.0,
-            lambda strength: {"sigma": float(np.sqrt((max(round(strength), 1) ** 2 - 1) / 12))},
-        )
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: float) -> Draw:
+        hd = bool(rng.random() < 0.25)
+        if rng.random() < 0.45:
+            way = str(rng.choice(["gaussian", "gaussian", "box"]))
+            return drawn(self, image, lambda strength: Settings(way, max(strength, 0.05), hd=hd), 30.0)
+        shape = image.shape[:2]
+        one_axis = bool(rng.random() < 0.3)
+        reducing, enlarging = str(rng.choice(["box", "tent", "point"])), str(rng.choice(["linear", "linear", "repeat"]))
+        siting, resized = str(rng.choice(["middle", "middle", "left", "corner"])), bool(rng.random() < 0.3)
+        if resized:
+            reducing, enlarging = str(rng.choice(REDUCING_NAMES)), str(rng.choice(ENLARGING_NAMES))
+
+        def at(strength: float) -> Settings:
+            factor = max(round(1 + strength), 2)
+            factors = (1 if one_axis else min(factor, shape[0] // 4), min(factor, shape[1] // 4))
+            sigma = _sigma_of(factors)
+            return Settings("resized" if resized else "subsampled", sigma, factors, reducing, enlarging, siting, hd)
+
+        return drawn(self, image, at, 15.0)
+
+    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+        weights = HD_WEIGHTS if settings.hd else WEIGHTS
+        luma, chroma = split(image, weights)
+        return quantise(joined(luma, coarse(chroma, settings), weights))
+
+
+def _sigma_of(factors: tuple[int, int]) -> float:
+    """Standard deviation of a box of these sides, the mean of both axes."""
+    return float(np.sqrt(sum(n * n - 1 for n in factors) / 24))
+
+
+def split(image: np.ndarray, weights: np.ndarray = WEIGHTS) -> tuple[np.ndarray, np.ndarray]:
+    """Luma and the differences of blue and red to it, of which all chroma is a multiple."""
+    levels = image.astype(np.float32)
+    luma = levels @ weights
+    return luma, np.stack([levels[..., 2] - luma, levels[..., 0] - luma], axis=-1)
+
+
+def joined(luma: np.ndarray, chroma: np.ndarray, weights: np.ndarray = WEIGHTS) -> np.ndarray:
+    """The inverse of :func:`split`."""
+    red, green, blue = weights
+    rest = -(red * chroma[..., 1] + blue * chroma[..., 0]) / green
+    return luma[..., None] + np.stack([chroma[..., 1], rest, chroma[..., 0]], axis=-1)
+
+
+def coarse(chroma: np.ndarray, settings: Settings) -> np.ndarray:
+    """Chroma (h, w, 2) without its detail."""
+    if settings.way == "gaussian":
+        return scipy.ndimage.gaussian_filter(chroma, (settings.sigma, settings.sigma, 0), mode="nearest")
+    if settings.way == "box":
+        return _boxed(chroma, float(np.sqrt(12 * settings.sigma**2 + 1)))
+    shape = chroma.shape[:2]
+    if settings.way == "resized":
+        small = tuple(max(-(-n // factor), 1) for n, factor in zip(shape, settings.factors))
+        whole = quantise(chroma / 2 + 128)  # programs store chroma in 8 bits
+        planes = [resize(resize(whole[..., i], small, settings.reducing), shape, settings.enlarging) for i in (0, 1)]
+        return 2 * (np.stack(planes, axis=-1).astype(np.float32) - 128)
+    for axis, (n, factor) in enumerate(zip(shape, settings.factors)):
+        first = settings.siting == "corner" or (settings.siting == "left" and axis == 1)
+        matrix = _subsampling(n, factor, settings.reducing, settings.enlarging, first)
+        chroma = np.moveaxis(np.tensordot(matrix, chroma, axes=(1, axis)), 0, axis)
+    return chroma
+
+
+def _boxed(chroma: np.ndarray, width: float) -> np.ndarray:
+    from llise.kinds.blur_kernels import box_kernel
+
+    kernel = box_kernel(width).sum(axis=0)
+    for axis in (0, 1):
+        chroma = scipy.ndimage.convolve1d(chroma, kernel / kernel.sum(), axis=axis, mode="nearest")
+    return chroma
+
+
+@lru_cache(256)
+def _subsampling(n: int, factor: int, reducing: str, enlarging: str, first: bool) -> np.ndarray:
+    """Matrix (n, n) that reduces the chroma along an axis to a value for `factor` pixels and enlarges it."""
+    if factor == 1:
+        return np.eye(n, dtype=np.float32)
+    places = np.arange(n)
+    centres = np.arange(-(-n // factor)) * factor + (0.0 if first else (factor - 1) / 2)
+    distance = np.abs(places - centres[:, None])
+    if reducing == "point":
+        down = places == np.minimum(np.floor(centres), n - 1)[:, None]
+    elif reducing == "tent":
+        down = np.maximum(1 - distance / factor, 0)
+    else:
+        down = np.clip((factor + 1) / 2 - distance, 0, 1)
+    down = down / down.sum(axis=1, keepdims=True)
+    if enlarging == "repeat":
+        up = np.eye(len(centres))[places // factor]
+    else:
+        at = np.clip(places, centres[0], centres[-1])
+        up = np.maximum(1 - np.abs(at[:, None] - centres) / factor, 0)
+    return (up / up.sum(axis=1, keepdims=True) @ down).astype(np.float32)
 
 
 def blurred_chroma(planes: np.ndarray, sigma: float) -> np.ndarray:
-    """Blur Cb and Cr by a Gaussian.
-
-    Parameters
-    ----------
-    planes : ndarray, shape (h, w, 3)
-        Y, Cb and Cr.
-    sigma : float
-        Standard deviation in pixels.
-
-    Returns
-    -------
-    ndarray of float32, shape (h, w, 3)
-        Y as it was, and blurred chroma.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.chroma_blur import blurred_chroma
-    >>> planes = np.zeros((9, 9, 3), np.float32)
-    >>> planes[4, 4] = 90
-    >>> blurred_chroma(planes, 1.0)[4, 4].round().tolist()
-    [90.0, 14.0, 14.0]
-    """
+    """Blur Cb and Cr (h, w, 3) by a Gaussian; Y stays."""
     if sigma <= 1e-3:
         return planes
     blurred = scipy.ndimage.gaussian_filter(planes[..., 1:], (sigma, sigma, 0), mode="nearest")
     return np.concatenate([planes[..., :1], blurred], axis=-1)
-
-
-def subsampled_chroma(planes: np.ndarray, side: int) -> np.ndarray:
-    """Replace Cb and Cr by their means over squares.
-
-    Parameters
-    ----------
-    planes : ndarray, shape (h, w, 3)
-        Y, Cb and Cr.
-    side : int
-        Side of the squares in pixels.
-
-    Returns
-    -------
-    ndarray of float32, shape (h, w, 3)
-        Y as it was, and coarse chroma.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.chroma_blur import subsampled_chroma
-    >>> planes = np.zeros((2, 2, 3), np.float32)
-    >>> planes[0, 0] = 8
-    >>> subsampled_chroma(planes, 2)[..., 1].tolist()
-    [[2.0, 2.0], [2.0, 2.0]]
-    """
-    return np.concatenate([planes[..., :1], square_means(planes[..., 1:], side)], axis=-1)
-
-
-def square_means(values: np.ndarray, side: int) -> np.ndarray:
-    """Replace values by their means over squares.
-
-    Parameters
-    ----------
-    values : ndarray, shape (h, w, n)
-        Planes.
-    side : int
-        Side of the squares in pixels; squares that the border cuts are filled with the values at it.
-
-    Returns
-    -------
-    ndarray, shape (h, w, n)
-        One value in each square.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.chroma_blur import square_means
-    >>> square_means(np.arange(4.0).reshape(1, 4, 1), 2)[0, :, 0].tolist()
-    [0.5, 0.5, 2.5, 2.5]
-    """
-    height, width, n = values.shape
-    if height % side or width % side:
-        values = np.pad(values, [(0, -height % side), (0, -width % side), (0, 0)], mode="edge")
-    rows, cols = values.shape[0] // side, values.shape[1] // side
-    # Whole rows of pixels are added first, which is several times faster than adding squares.
-    means = values.reshape(rows, side, -1).mean(axis=1).reshape(rows, cols, side, n).mean(axis=2)
-    return means.repeat(side, 0).repeat(side, 1)[:height, :width]

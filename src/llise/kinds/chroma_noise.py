@@ -10,18 +10,7 @@ from llise.kinds.color_base import ColorKind
 
 
 class ChromaNoise(ColorKind):
-    """Noise of the chroma planes; the strength is its standard deviation in levels of Cb and Cr.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.colours import planes_of
-    >>> from llise.kinds.chroma_noise import ChromaNoise
-    >>> image = np.full((64, 64, 3), 100, np.uint8)
-    >>> copy = planes_of(ChromaNoise().path(image, np.random.default_rng(0))(5.0))
-    >>> copy.std(axis=(0, 1)).round().tolist()
-    [0.0, 5.0, 5.0]
-    """
+    """Noise of the chroma planes; the strength is its standard deviation in levels of Cb and Cr."""
 
     name = "chroma_noise"
     title = "chroma noise"

@@ -18,14 +18,6 @@ class ColorCast(ColorKind):
     Blue gets the inverse of the gain of red, and green stays. At random, the gains or the offsets of the channels are
     any that differ. Parameters of a draw are ``red_gain``, ``green_gain`` and ``blue_gain``, or ``red_offset`` and so
     on in grey levels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.color_cast import ColorCast
-    >>> image = np.array([[[100, 100, 100]]], np.uint8)
-    >>> ColorCast().path(image, np.random.default_rng(0))(0.25).tolist()
-    [[[125.0, 100.0, 80.0]]]
     """
 
     name = "color_cast"
@@ -65,26 +57,7 @@ def _named(values: np.ndarray, setting: str) -> dict[str, float]:
 
 
 def mired_shift(gains: np.ndarray) -> float | None:
-    """Return the change of the colour temperature that gains of the channels stand for.
-
-    Parameters
-    ----------
-    gains : ndarray, shape (3,)
-        Gains of red, green and blue, of values with the transfer curve of sRGB.
-
-    Returns
-    -------
-    float or None
-        In mired, positive for a warmer picture; None where the gains are not those of another temperature of the light,
-        such as those of a green cast.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.color_cast import mired_shift
-    >>> mired_shift(np.array([1.1, 1.0, 0.9])) > 0, mired_shift(np.array([0.8, 1.2, 0.8])) is None
-    (True, True)
-    """
+    """Return the change of the colour temperature that gains of the channels stand for."""
     gains = np.asarray(gains, float)
     if (gains <= 0.02).any():
         return None

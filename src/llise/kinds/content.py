@@ -20,15 +20,6 @@ class Content(Kind):
     a draw is the root of the share of its pixels that are replaced, since the error grows in proportion to the share.
     Pixels that are not replaced keep their grey level exactly, so that the damaged places are those where the
     copy differs. The parameter of a draw is ``coverage``, the share of pixels that differ.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.content import Content
-    >>> image = np.arange(64 * 64, dtype=np.uint32).reshape(64, 64).astype(np.uint8)
-    >>> copy = Content().path(image, np.random.default_rng(0))(0.25)
-    >>> round(float(np.mean(copy != image)), 2)
-    0.25
     """
 
     name = "content"

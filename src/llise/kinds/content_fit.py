@@ -33,64 +33,13 @@ _STRUCTURE = 9.0
 
 
 def content_fit(after: np.ndarray, damaged: np.ndarray, mask: np.ndarray) -> Fit:
-    """Return damaged places as the result of an estimate.
-
-    Parameters
-    ----------
-    after : ndarray, shape (h, w)
-        The copy.
-    damaged : ndarray of bool, shape (h, w)
-        Its damaged pixels.
-    mask : ndarray of bool, shape (h, w)
-        Pixels that were compared.
-
-    Returns
-    -------
-    Fit
-        Its ``apply`` puts the damaged pixels of the copy into an image.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.content_fit import content_fit
-    >>> copy = np.array([[7.0, 99.0]])
-    >>> fit = content_fit(copy, copy > 50, copy > 0)
-    >>> fit.parameters, fit.apply(np.zeros((1, 2)))
-    ({'coverage': 0.5}, array([[ 0., 99.]]))
-    """
+    """Return damaged places as the result of an estimate."""
     share = float(np.count_nonzero(damaged & mask)) / max(int(np.count_nonzero(mask)), 1)
     return Fit({"coverage": share}, lambda image: np.where(damaged, after, image))
 
 
 def find_content(expected: np.ndarray, after: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Find compact places that differ strongly from what is expected, and from their surroundings.
-
-    Anything can be explained as other content. So a pixel counts only if many pixels around it, along a line through it
-    or connected with it differ too, and a place only if it differs at least three times as much as the pixels around
-    it; a large place must not show what the reference has there, either.
-
-    Parameters
-    ----------
-    expected, after : ndarray, shape (h, w)
-        What the copy would be without other content, and the copy.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare.
-
-    Returns
-    -------
-    ndarray of bool, shape (h, w)
-        Damaged pixels, inside the mask or outside.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.content_fit import find_content
-    >>> image = np.random.default_rng(0).uniform(90, 110, (32, 32))
-    >>> copy = image.copy()
-    >>> copy[8:16, 8:16] = 200
-    >>> int(find_content(image, copy, image > 0).sum())
-    64
-    """
+    """Find compact places that differ strongly from what is expected, and from their surroundings."""
     difference = np.abs(after - expected).astype(np.float32)
     around = difference[~mask] if np.count_nonzero(~mask) > 0.2 * mask.size else difference
     scale = min(robust_scale(around[around <= np.quantile(around, 0.9)]), robust_scale(difference[mask]))

@@ -20,24 +20,7 @@ _ITEMS = 14
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """What covers an image.
-
-    Attributes
-    ----------
-    ranks : ndarray of float32, shape (h, w)
-        When a pixel is covered: those below 0.1 are the first tenth. Infinite where it never is.
-    values : ndarray of float32, shape (h, w)
-        Grey levels of the cover.
-    opacity : float
-        Share of the cover in a covered pixel; the rest is the image.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.content_layers import Layer
-    >>> Layer(np.zeros((2, 2)), np.full((2, 2), 255.0), opacity=0.5).opacity
-    0.5
-    """
+    """What covers an image."""
 
     ranks: np.ndarray
     values: np.ndarray
@@ -45,57 +28,13 @@ class Layer:
 
 
 def draw_layer(image: np.ndarray, rng: np.random.Generator) -> Layer:
-    """Draw one of the ways in which something comes to cover an image.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w)
-        Image to be covered, 16 pixels or more on each side.
-    rng : numpy.random.Generator
-        Source of all random numbers.
-
-    Returns
-    -------
-    Layer
-        Which pixels are covered, in which order, and by what.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.content_layers import draw_layer
-    >>> layer = draw_layer(np.zeros((32, 48), np.uint8), np.random.default_rng(0))
-    >>> layer.ranks.shape, layer.values.shape
-    ((32, 48), (32, 48))
-    """
+    """Draw one of the ways in which something comes to cover an image."""
     ways = _lost_blocks, _patch, _text, _shapes, _scratches, _dead_lines, _erased
     return ways[rng.choice(len(ways), p=[0.22, 0.2, 0.2, 0.11, 0.07, 0.13, 0.07])](image, rng)
 
 
 def block_ranks(shape: tuple[int, ...], sides: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Rank the pixels of an image block by block, in random order.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Height and width of the image.
-    sides : tuple of int
-        Height and width of a block.
-    rng : numpy.random.Generator
-        Source of all random numbers.
-
-    Returns
-    -------
-    ndarray of float32, shape (h, w)
-        Ranks from 0 to 1, the same for all pixels of a block.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.content_layers import block_ranks
-    >>> block_ranks((2, 4), (2, 2), np.random.default_rng(0))
-    array([[0. , 0. , 0.5, 0.5],
-           [0. , 0. , 0.5, 0.5]], dtype=float32)
-    """
+    """Rank the pixels of an image block by block, in random order."""
     rows, cols = (-(-n // side) for n, side in zip(shape, sides))
     ranks = (rng.permutation(rows * cols) / (rows * cols)).astype(np.float32).reshape(rows, cols)
     return np.repeat(np.repeat(ranks, sides[0], axis=0), sides[1], axis=1)[: shape[0], : shape[1]]

@@ -17,16 +17,6 @@ class Contrast(Kind):
     The reported strength is the gain: 1 leaves the image as it is. At random, the curve is a straight line or
     one of four S-shaped curves, about mid-grey or about a pivot near the middle of the grey levels. Parameters of
     a draw are ``gain`` and ``pivot`` for a straight line; a curve has none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.contrast import Contrast
-    >>> image = np.array([[80, 120]], np.uint8)
-    >>> Contrast().path(image, np.random.default_rng(0))(0.5)
-    array([[ 70., 130.]], dtype=float32)
-    >>> Contrast().path(image, np.random.default_rng(0), direction=-1)(0.5)
-    array([[ 90., 110.]], dtype=float32)
     """
 
     name = "contrast"

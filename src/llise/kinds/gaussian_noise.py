@@ -15,15 +15,6 @@ class GaussianNoise(Kind):
 
     At random, one draw in seven has noise that is a little stronger in the bright or in the dark parts. The
     parameter of a draw is ``sigma``, the standard deviation over the image before clipping.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.gaussian_noise import GaussianNoise
-    >>> image = np.full((64, 64), 100, np.uint8)
-    >>> copy = GaussianNoise().path(image, np.random.default_rng(0))(5.0)
-    >>> round(float(copy.std()), 1)
-    5.0
     """
 
     name = "gaussian_noise"
@@ -48,24 +39,7 @@ class GaussianNoise(Kind):
 
 
 def noise_fit(sigma: float) -> Fit:
-    """Return noise of a standard deviation as the result of an estimate.
-
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation in grey levels.
-
-    Returns
-    -------
-    Fit
-        Its ``draw`` adds the noise; its ``apply`` leaves the image as it is.
-
-    Examples
-    --------
-    >>> from llise.kinds.gaussian_noise import noise_fit
-    >>> noise_fit(5.0).parameters
-    {'sigma': 5.0}
-    """
+    """Return noise of a standard deviation as the result of an estimate."""
 
     def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return np.clip(np.rint(image + np.float32(sigma) * rng.standard_normal(image.shape, dtype=np.float32)), 0, 255)

@@ -19,15 +19,6 @@ class ImpulseNoise(Kind):
     At random, the share of white pixels among those that are hit is one half or anything between none and all.
     Parameters of a draw are ``share``, the share of pixels hit, and ``salt``, the chance that one of them is
     white. The strength of a draw is the root of the share, since the error grows in proportion to the share.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.impulse_noise import ImpulseNoise
-    >>> image = np.full((10, 10), 100, np.uint8)
-    >>> copy = ImpulseNoise().path(image, np.random.default_rng(0))(0.07)
-    >>> int(np.count_nonzero(copy != 100))
-    7
     """
 
     name = "impulse_noise"
@@ -54,24 +45,7 @@ class ImpulseNoise(Kind):
 
 
 def impulse_fit(share: float, salt: float) -> Fit:
-    """Return impulses of a share and a chance of white as the result of an estimate.
-
-    Parameters
-    ----------
-    share, salt : float
-        Share of pixels hit, and share of white ones among them.
-
-    Returns
-    -------
-    Fit
-        Its ``draw`` adds the impulses; its ``apply`` leaves the image as it is.
-
-    Examples
-    --------
-    >>> from llise.kinds.impulse_noise import impulse_fit
-    >>> impulse_fit(0.02, 0.5).parameters
-    {'share': 0.02, 'salt': 0.5}
-    """
+    """Return impulses of a share and a chance of white as the result of an estimate."""
 
     def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         chance = rng.random(image.shape, dtype=np.float32)
@@ -82,28 +56,7 @@ def impulse_fit(share: float, salt: float) -> Fit:
 
 
 def find_impulses(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Find pixels whose change differs much from that of their neighbours, in the direction in which they stand out.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Reference and copy.
-
-    Returns
-    -------
-    ndarray of bool, shape (h, w)
-        Pixels that look like impulses.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.impulse_noise import find_impulses
-    >>> image = np.full((9, 9), 100.0)
-    >>> copy = image.copy()
-    >>> copy[4, 4] = 255
-    >>> np.argwhere(find_impulses(image, copy)).tolist()
-    [[4, 4]]
-    """
+    """Find pixels whose change differs much from that of their neighbours, in the direction in which they stand out."""
     change = after - before
     apart = change - median_of_neighbours(change)
     size = np.abs(apart)
@@ -118,40 +71,7 @@ def count_impulses(
     scale: float = 0.0,
     levels: tuple[tuple[float, ...], tuple[float, ...]] | None = None,
 ) -> tuple[np.ndarray, float, float]:
-    """Count the pixels that are far from what is expected, apart for black and for white ones.
-
-    A white impulse cannot be seen on white, nor a black one on black: each share is taken of the pixels on which such
-    an impulse shows.
-
-    Parameters
-    ----------
-    expected, after : ndarray, shape (h, w)
-        What the copy would be without impulses, and the copy.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to use.
-    scale : float
-        Standard deviation of other differences.
-    levels : tuple of two tuples of float, optional
-        Grey levels that white impulses may have, and those of black ones; of each, the more frequent one is taken. If
-        left out, any level counts, but if most have the same level, then only this one.
-
-    Returns
-    -------
-    hit : ndarray of bool, shape (h, w)
-        Pixels that were hit.
-    share, salt : float
-        Share of the pixels that were hit, and share of white ones among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.impulse_noise import count_impulses
-    >>> image = np.full((10, 10), 100.0)
-    >>> copy = image.copy()
-    >>> copy[0, :3], copy[5, 5] = 255, 0
-    >>> count_impulses(image, copy, np.ones((10, 10), bool))[1:]
-    (0.04, 0.75)
-    """
+    """Count the pixels that are far from what is expected, apart for black and for white ones."""
     error = after - expected
     least = 5 * scale + 0.5
     hit = np.zeros(mask.shape, bool)
@@ -211,29 +131,7 @@ class _OrderedImpulses(SolvablePath):
 
 
 def best_fill(values: np.ndarray, gap: float) -> list[int]:
-    """Choose no value, one value or two values, whichever sum lies nearest to a gap.
-
-    Of two values, the second is the least one that fills what the first leaves, or the greatest.
-
-    Parameters
-    ----------
-    values : ndarray of int
-        Errors of pixels, of which most occur many times: each distinct one is looked at once.
-    gap : float
-        Sum to reach.
-
-    Returns
-    -------
-    list of int
-        Indices, the first ones among those of equal values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.impulse_noise import best_fill
-    >>> best_fill(np.array([5, 20, 5, 9]), gap=13.9)
-    [0, 3]
-    """
+    """Choose no value, one value or two values, whichever sum lies nearest to a gap."""
     least = int(values.min())
     counts = np.bincount(values - least)
     distinct = np.flatnonzero(counts)

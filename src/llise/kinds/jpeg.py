@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Hashable
-from typing import Any, Unpack
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
-from PIL import Image
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
-from llise.kinds.jpeg_quality import CoefficientPairs
-from llise.kinds.jpeg_tables import COSINES, STANDARD_TABLE, quality_of, quality_table
+from llise.kinds.jpeg_coder import FACTORS, SIDE, Settings, coded, steps_of
+from llise.kinds.jpeg_quality import CoefficientPairs, nearest_quality
+from llise.kinds.jpeg_tables import (
+    CHROMA_TABLE,
+    FLATTER_TABLE,
+    STANDARD_TABLE,
+    VIDEO_TABLE,
+    quality_of,
+    quality_table,
+)
 
-_SIDE = len(STANDARD_TABLE)
-_COSINES = COSINES.astype(np.float32)
-_FREQUENCY = np.add.outer(np.arange(_SIDE), np.arange(_SIDE))
+_FREQUENCY = np.add.outer(np.arange(SIDE), np.arange(SIDE))
 _QUALITIES = 2, 95
 
 
@@ -27,9 +32,9 @@ class Jpeg(Kind):
     Qualities are whole numbers, but the table they stand for can be scaled finely. At 25.5 every step is 255, the
     most that 8 bits hold: quality 1, the end of baseline JPEG.
 
-    At random, the coder is Pillow at a whole quality, or has the standard table or another one, scaled; with another
-    table it may round more coefficients to zero. The parameter
-    of a draw is ``quality`` for Pillow and the standard table; other tables have none.
+    At random, the coder is Pillow at a whole quality, or has the standard tables or those of other programs, scaled; it
+    may round more coefficients to zero, and its grid may begin elsewhere. The parameter of a draw is ``quality``: that
+    of the standard table which comes nearest.
 
     Examples
     --------
@@ -47,18 +52,30 @@ class Jpeg(Kind):
     strongest = 25.5
     amplifiable = True
     random = False
+    Settings = Settings
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ScaledTable(image)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        if rng.random() < 0.3:
-            return _pillow_quality(image)
-        if rng.random() < 0.25:
-            return Draw(_ScaledTable(image), self.strongest, lambda strength: {"quality": quality_of(strength)})
-        table = _draw_table(rng)
-        rounding = rng.uniform(0.3, 0.48) if rng.random() < 0.35 else 0.5
-        return Draw(lambda strength: code_jpeg(image, strength * table, rounding), 255.0 / table.min())
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        way = list(_WAYS)[rng.choice(len(_WAYS), p=list(_WAYS.values()))]
+        at, end = way(rng)
+        subsampling = str(rng.choice(list(FACTORS), p=[0.32, 0.16, 0.52])) if image.ndim == 3 else "4:4:4"
+        offset = (0, 0)
+        if rng.random() < 0.15:
+            offset = int(rng.integers(16)), int(rng.integers(16))
+        smooth = bool(rng.random() < 0.85)
+
+        def settings(strength: float) -> Settings:
+            found = replace(at(strength), subsampling=subsampling, smooth=smooth, offset=offset)
+            return found if image.ndim == 3 else replace(found, chroma=())
+
+        return drawn(self, image, settings, end)
+
+    draw_grey = draw_program
+
+    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+        return coded(image, settings)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return jpeg_fit(*CoefficientPairs(before, after, mask).nearest_table())
@@ -116,20 +133,7 @@ def code_jpeg(image: np.ndarray, table: np.ndarray, rounding: float = 0.5) -> np
     >>> code_jpeg(np.full((8, 8), 130, np.uint8), STANDARD_TABLE)[0]
     array([130, 130, 130, 130, 130, 130, 130, 130], dtype=uint8)
     """
-    steps = _whole_steps(table)
-    if rounding == 0.5:
-        return _decoded(Image.fromarray(image), qtables=[steps.ravel().tolist()])
-    rows, cols = image.shape
-    padded = np.pad(image, [(0, -n % _SIDE) for n in image.shape], mode="edge").astype(np.float32) - 128
-    blocks = padded.reshape(padded.shape[0] // _SIDE, _SIDE, -1, _SIDE).swapaxes(1, 2)
-    numbers = blocks.reshape(-1, _SIDE * _SIDE) @ _COSINES / steps.ravel()
-    numbers = np.sign(numbers) * np.floor(np.abs(numbers) + rounding) * steps.ravel()
-    decoded = (numbers.astype(np.float32) @ _COSINES.T).reshape(blocks.shape).swapaxes(1, 2).reshape(padded.shape)
-    return quantise(decoded[:rows, :cols] + 128)
-
-
-def _whole_steps(table: np.ndarray) -> np.ndarray:
-    return np.clip(np.rint(table), 1, 255).astype(int)
+    return coded(image, Settings(0.0, steps_of(table), rounding=rounding))
 
 
 class _ScaledTable(CoderPath):
@@ -144,7 +148,7 @@ class _ScaledTable(CoderPath):
 
     def settings(self, strength: float) -> Hashable:
         """Return the quantiser steps, None where nothing is coded."""
-        return _whole_steps(self._table(strength)).tobytes() if strength > 0 else None
+        return steps_of(self._table(strength)) if strength > 0 else None
 
     def _table(self, strength: float) -> np.ndarray:
         table = strength * STANDARD_TABLE
@@ -158,9 +162,9 @@ class _ScaledTable(CoderPath):
         In smooth images it is this one step that makes the error jump; with it fixed, the others change the error
         finely.
         """
-        padded = np.pad(self.image, [(0, -n % _SIDE) for n in self.image.shape], mode="edge")
-        rows, cols = (n // _SIDE for n in padded.shape)
-        means = padded.reshape(rows, _SIDE, cols, _SIDE).mean(axis=(1, 3)) - 128.0
+        padded = np.pad(self.image, [(0, -n % SIDE) for n in self.image.shape], mode="edge")
+        rows, cols = (n // SIDE for n in padded.shape)
+        means = padded.reshape(rows, SIDE, cols, SIDE).mean(axis=(1, 3)) - 128.0
         steps = np.arange(1, 256)
         errors = np.array([np.mean((means - step / 8 * np.rint(8 * means / step)) ** 2) for step in steps])
         below = steps[errors < 0.99 * wanted]
@@ -168,31 +172,56 @@ class _ScaledTable(CoderPath):
         return [_ScaledTable(self.image, float(step)) for step in nearest_first[:24:2]]
 
 
-def _pillow_quality(image: np.ndarray) -> Draw:
+Way = tuple[Callable[[float], Settings], float]
+"""Settings by strength, and the strength at which they end."""
+
+
+def pillow_settings(quality: int) -> Settings:
+    """Settings of the standard tables at a whole quality."""
+    return Settings(float(quality), steps_of(quality_table(quality)), steps_of(quality_table(quality, CHROMA_TABLE)))
+
+
+def _pillow(rng: np.random.Generator) -> Way:
     """JPEG as Pillow writes it at whole qualities; the strength is the factor on the standard table."""
-    picture = Image.fromarray(image)
 
-    def quality(strength: float) -> int:
-        return int(np.clip(round(quality_of(strength)), *_QUALITIES))
+    def at(strength: float) -> Settings:
+        return pillow_settings(int(np.clip(round(quality_of(strength)), *_QUALITIES)))
 
-    return Draw(
-        lambda strength: _decoded(picture, quality=quality(strength)) if strength > 0 else image.copy(),
-        50 / _QUALITIES[0],
-        lambda strength: {"quality": float(quality(strength))},
-    )
+    return at, 50 / _QUALITIES[0]
 
 
-def _decoded(picture: Image.Image, **options: Any) -> np.ndarray:
-    """Code with Pillow's options and decode."""
-    stream = io.BytesIO()
-    picture.save(stream, "JPEG", **options)
-    stream.seek(0)
-    with Image.open(stream) as coded:
-        return np.array(coded)
+def _scaled(luma: np.ndarray, chroma: np.ndarray, rounding: float = 0.5) -> Way:
+    def at(strength: float) -> Settings:
+        steps = steps_of(strength * luma)
+        return Settings(nearest_quality(steps), steps, steps_of(strength * chroma), rounding=rounding)
+
+    return at, 255.0 / luma.min()
 
 
-def _draw_table(rng: np.random.Generator) -> np.ndarray:
-    """Draw a quantiser table that is not the standard one: like its chroma table, ramps, a power of the standard."""
+def _standard(rng: np.random.Generator) -> Way:
+    return _scaled(STANDARD_TABLE, CHROMA_TABLE, _draw_rounding(rng, 0.25))
+
+
+def _flatter(rng: np.random.Generator) -> Way:
+    """mozjpeg: one table for luma and chroma, and coefficients rounded to what costs few bits."""
+    return _scaled(FLATTER_TABLE, FLATTER_TABLE, _draw_rounding(rng, 0.7))
+
+
+def _video(rng: np.random.Generator) -> Way:
+    """Programs for video, with 8 for block means at all qualities; larger steps all over are of other ones."""
+    table = VIDEO_TABLE / 8
+
+    def at(strength: float) -> Settings:
+        scaled = strength * table
+        scaled[0, 0] = min(8.0, strength)
+        steps = steps_of(scaled)
+        return Settings(nearest_quality(steps), steps, steps)
+
+    return at, 80.0
+
+
+def _own_tables(rng: np.random.Generator) -> Way:
+    """A table that is not the standard one: ramps, a power of the standard; chroma coarser or with the same."""
     shape = rng.integers(3)
     if shape == 0:
         table = np.minimum(17 * (1 + 0.5 * _FREQUENCY**1.3), 99)
@@ -202,4 +231,14 @@ def _draw_table(rng: np.random.Generator) -> np.ndarray:
         table = STANDARD_TABLE ** rng.uniform(0.4, 1.15)
     table *= np.exp(rng.normal(0, 0.12, table.shape))
     table[0, 0] *= rng.uniform(0.5, 1.1)
-    return table * (16 / table[0, 0])
+    table *= 16 / table[0, 0]
+    chroma = table * rng.uniform(1.0, 2.0) if rng.random() < 0.5 else CHROMA_TABLE * rng.uniform(0.7, 1.5)
+    return _scaled(table, chroma, _draw_rounding(rng, 0.35))
+
+
+def _draw_rounding(rng: np.random.Generator, share: float) -> float:
+    return float(rng.uniform(0.3, 0.48)) if rng.random() < share else 0.5
+
+
+_WAYS = {_pillow: 0.48, _standard: 0.12, _flatter: 0.14, _video: 0.06, _own_tables: 0.2}
+"""How often each way is drawn."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from PIL import Image
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
 from llise.kinds.fitting import Fit
 from llise.kinds.grey import mse, quantise
 
@@ -21,6 +23,42 @@ _TRIES = 8
 _ESTIMATE_TRIES = 4
 _UNUSUAL = 0.3
 """Share of the error from which an estimate tries tiles and few resolutions, if a usual coding leaves as much."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A coding by OpenJPEG, in its words: `mode` "dB" or "rates" with a value for each of the quality `layers`.
+
+    `rate` is the size of the data in bits per pixel; it came out and need not be known. A tile of (0, 0) is the image.
+    """
+
+    layers: tuple[float, ...]
+    mode: str = "dB"
+    irreversible: bool = True
+    mct: bool = True
+    block: tuple[int, int] = (64, 64)
+    resolutions: int = 6
+    tile: tuple[int, int] = (0, 0)
+    progression: str = "LRCP"
+    rate: float = 0.0
+
+    def words(self) -> dict[str, float]:
+        return {"rate": self.rate}
+
+    def options(self, shape: tuple[int, ...]) -> dict[str, Any]:
+        """As Pillow's writer calls them, for an image of a shape."""
+        side = min([*shape[:2], *(n for n in self.tile if n)])
+        options = {
+            "quality_mode": self.mode,
+            "quality_layers": list(self.layers),
+            "irreversible": self.irreversible,
+            "codeblock_size": self.block,
+            "num_resolutions": min(self.resolutions, int(np.log2(side)) + 1),
+            "progression": self.progression,
+        }
+        if self.tile[0]:
+            options["tile_size"] = self.tile
+        return options if len(shape) == 2 else {**options, "mct": int(self.mct)}
 
 
 class Jpeg2000(Kind):
@@ -45,17 +83,40 @@ class Jpeg2000(Kind):
     title = "JPEG 2000 compression"
     short_title = "JPEG 2000"
     strongest = _STRONGEST
+    Settings = Settings
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ByError(image, {"irreversible": True})
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        options = _draw_options(image.shape, rng)
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        one = _draw_settings(image.shape, rng)
         layers = int(rng.choice([1, 1, 1, 2, 3, 5]))
-        # Only with tiles does it matter whether a size is asked for: each tile then gets its share of it.
-        coder = _BySize if "tile_size" in options and rng.random() < 0.5 else _ByError
-        path = coder(image, options, layers)
-        return Draw(path, self.strongest, lambda strength: {"rate": path.rate(strength)}, _first_try)
+        by_size = bool(rng.random() < 0.4) and min(image.shape[:2]) >= 32
+
+        def unrated(strength: float) -> Settings:
+            if strength <= 0:
+                return replace(one, layers=(1.0,), mode="rates", irreversible=False)  # without loss
+            if by_size:
+                return replace(one, mode="rates", layers=tuple(_ratio(strength) * 2.0**i for i in range(layers))[::-1])
+            decibels = 20 * float(np.log10(255 / strength))
+            steps = np.linspace(decibels, max(decibels - 12.0, 1.0), layers)[::-1]
+            return replace(one, layers=tuple(steps.tolist()))
+
+        def settings(strength: float) -> Settings:
+            found = unrated(strength)
+            return replace(found, rate=code_jpeg2000(image, **found.options(image.shape))[1])
+
+        first = None if by_size else _first_try
+        end = (
+            min(self.strongest, image.size / 100) if by_size else self.strongest
+        )  # less than some bytes cannot be asked
+        path: Callable[[float], np.ndarray] = lambda strength: self.apply(image, unrated(strength))
+        return drawn(self, image, settings, end, first, path)
+
+    draw_grey = draw_program
+
+    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+        return code_jpeg2000(image, **settings.options(image.shape))[0]
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         if not mask.any():
@@ -206,7 +267,7 @@ def code_jpeg2000(image: np.ndarray, **options: Any) -> tuple[np.ndarray, float]
     stream.seek(0)
     with Image.open(stream) as picture:
         copy = np.array(picture)
-    return copy, 8 * (len(code) - code.index(_START_OF_DATA)) / image.size
+    return copy, 8 * (len(code) - code.index(_START_OF_DATA)) / (image.shape[0] * image.shape[1])
 
 
 class _ByError(SolvablePath):
@@ -277,26 +338,22 @@ def _settings(side: int) -> list[dict[str, Any]]:
     ]
 
 
-class _BySize(_ByError):
-    """The coder is asked for the file size that the error took, so that each tile gets the same share of it."""
-
-    def quality(self, strength: float) -> dict[str, Any]:
-        rate = code_jpeg2000(self.image, **self.options, **super().quality(strength))[1]
-        return {"quality_mode": "rates", "quality_layers": [8 / rate * 2.0**i for i in range(self.layers)][::-1]}
+def _ratio(strength: float) -> float:
+    """Ratio of the sizes before and after coding on paths that ask for a size."""
+    return 1.5 + 1.5 * strength
 
 
-def _draw_options(shape: tuple[int, ...], rng: np.random.Generator) -> dict[str, Any]:
+def _draw_settings(shape: tuple[int, ...], rng: np.random.Generator) -> Settings:
     """Draw wavelets, resolutions, code blocks, tiles and the order of the data."""
-    side = min(shape)
-    options: dict[str, Any] = {"irreversible": bool(rng.random() < 0.65)}
-    block = int(rng.choice([16, 32, 64, 64, 64]))
-    options["codeblock_size"] = (block, block) if rng.random() < 0.8 else (block // 2, block)
+    side = min(shape[:2])
+    irreversible, mct = bool(rng.random() < 0.65), bool(rng.random() < 0.75)
+    size = int(rng.choice([16, 32, 64, 64, 64]))
+    block = (size, size) if rng.random() < 0.8 else (size // 2, size)
+    tile = 0
     if rng.random() < 0.25 and side >= 64:
-        tile = int(rng.choice([size for size in (64, 128, 256) if size <= side]))
-        options["tile_size"] = (tile, tile)
+        tile = int(rng.choice([n for n in (64, 128, 256) if n <= side]))
         side = tile
     most = min(6, int(np.log2(side)) + 1)
-    options["num_resolutions"] = int(rng.integers(min(3, most), most + 1)) if rng.random() < 0.5 else most
-    if rng.random() < 0.3:
-        options["progression"] = str(rng.choice(["LRCP", "RLCP", "RPCL", "PCRL", "CPRL"]))
-    return options
+    resolutions = int(rng.integers(min(3, most), most + 1)) if rng.random() < 0.5 else most
+    order = str(rng.choice(["LRCP", "RLCP", "RPCL", "PCRL", "CPRL"])) if rng.random() < 0.3 else "LRCP"
+    return Settings((), "dB", irreversible, mct, block, resolutions, (tile, tile), order)

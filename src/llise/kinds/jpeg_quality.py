@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -292,6 +293,11 @@ def _multiples(numbers: np.ndarray, rounding: float) -> np.ndarray:
 
 def _answer(index: int) -> tuple[float, np.ndarray]:
     return float(QUALITIES[index]), _TABLES[index].reshape(_BLOCK, _BLOCK).astype(float)
+
+
+def nearest_quality(steps: Sequence[int]) -> float:
+    """Quality of the standard luma table that comes nearest to steps (64,), low frequencies first."""
+    return float(QUALITIES[_nearest(np.asarray(steps, np.float32))])
 
 
 def _nearest(table: np.ndarray) -> int:

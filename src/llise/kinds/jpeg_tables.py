@@ -19,6 +19,25 @@ STANDARD_TABLE = np.array(
 )
 """Luminance quantiser table of the JPEG standard (ITU-T T.81, Table K.1)."""
 
+CHROMA_TABLE = np.full((8, 8), 99.0)
+CHROMA_TABLE[:4, :4] = [[17, 18, 24, 47], [18, 21, 26, 66], [24, 26, 56, 99], [47, 66, 99, 99]]
+"""Chrominance quantiser table of the JPEG standard (Table K.2)."""
+
+FLATTER_TABLE = np.array(
+    [
+        [16, 16, 16, 18, 25, 37, 56, 85],
+        [16, 17, 20, 27, 34, 40, 53, 75],
+        [16, 20, 24, 31, 43, 62, 91, 135],
+        [18, 27, 31, 40, 53, 74, 106, 156],
+        [25, 34, 43, 53, 69, 94, 131, 189],
+        [37, 40, 62, 74, 94, 124, 169, 238],
+        [56, 53, 91, 106, 131, 169, 226, 311],
+        [85, 75, 135, 156, 189, 238, 311, 418],
+    ],
+    dtype=np.float64,
+)
+"""Table that mozjpeg takes for luma and chroma (by N. Robidoux)."""
+
 VIDEO_TABLE = np.array(
     [
         [8, 16, 19, 22, 26, 27, 29, 34],
@@ -87,8 +106,8 @@ def scale_of(quality: float) -> float:
     return 50 / quality if quality < 50 else (100 - quality) / 50
 
 
-def quality_table(quality: int) -> np.ndarray:
-    """Return the luminance table of a quality, rounded as the reference coder does it.
+def quality_table(quality: int, base: np.ndarray = STANDARD_TABLE) -> np.ndarray:
+    """Return the table of a quality, rounded as the reference coder does it.
 
     Parameters
     ----------
@@ -107,4 +126,4 @@ def quality_table(quality: int) -> np.ndarray:
     array([80., 55., 50.])
     """
     percent = 5000 // quality if quality < 50 else 200 - 2 * quality
-    return np.clip((STANDARD_TABLE * percent + 50) // 100, 1, 255)
+    return np.clip((base * percent + 50) // 100, 1, 255)

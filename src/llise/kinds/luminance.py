@@ -16,14 +16,6 @@ class Luminance(Kind):
     Programs that add a fraction of a grey level differ in where they round up and where down. At random, four
     draws in ten therefore have an offset that changes by up to one level from the top row to the bottom row. The
     parameter of a draw is ``offset`` in grey levels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.luminance import Luminance
-    >>> image = np.array([[80, 120]], np.uint8)
-    >>> Luminance().path(image, np.random.default_rng(0), direction=-1)(10.0)
-    array([[ 70., 110.]], dtype=float32)
     """
 
     name = "luminance"

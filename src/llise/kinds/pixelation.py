@@ -1,16 +1,19 @@
-"""Pixelation: the image becomes a mosaic of cells of one grey level each."""
+"""Pixelation: the image becomes a mosaic of cells of one grey level or colour each."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Unpack
 
 import numpy as np
-from PIL import Image
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid, nearest_mosaic
 from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
+from llise.kinds.resize import resize
 
 LONGEST = 1.5
 """Largest ratio of the sides of a cell."""
@@ -20,6 +23,66 @@ FINE = 3
 
 LEAST = 1.5
 """Smallest side of a cell that is drawn at random; with smaller ones, most pixels would stay as they are."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A mosaic: `sides` of a cell in pixels, down and across, and the share of a cell that the first one lacks.
+
+    A cell has the mean or the median of its pixels or the one `at` a place in it, or the picture is reduced to a
+    `small` one and enlarged by repeating its pixels, which may be mixed at borders; `begun` ones are rounded down.
+    """
+
+    way: str
+    sides: tuple[float, float]
+    start: tuple[float, float] = (0.0, 0.0)
+    at: tuple[float, float] = (0.5, 0.5)
+    small: tuple[int, int] = (0, 0)
+    reducing: str = ""
+    mixed: bool = False
+    begun: bool = False
+
+    def words(self) -> dict[str, float]:
+        return {"cell": float(np.sqrt(self.sides[0] * self.sides[1]))}
+
+
+def mosaic(image: np.ndarray, settings: Settings) -> np.ndarray:
+    """The copy of an 8-bit image, grey or colour."""
+    if settings.way == "resized":
+        return _resized(image, settings)
+    rows, cols = (cell_of(n, side, at) for n, side, at in zip(image.shape, settings.sides, settings.start))
+    ways: dict[str, Callable[..., np.ndarray]] = {
+        "mean": cell_means,
+        "median": cell_medians,
+        "sample": partial(cell_samples, at=settings.at),
+    }
+    return quantise(by_channel(lambda plane: ways[settings.way](plane, rows, cols), image))
+
+
+def by_channel(function: Callable[[np.ndarray], np.ndarray], image: np.ndarray) -> np.ndarray:
+    """Apply a function of grey images to each channel."""
+    if image.ndim == 2:
+        return function(image)
+    return np.stack([function(image[..., i]) for i in range(image.shape[-1])], axis=-1)
+
+
+def _resized(image: np.ndarray, settings: Settings) -> np.ndarray:
+    """The image is made smaller, then larger by repeating pixels; programs may mix them at borders or round down."""
+    (rows, cols), (down, across) = image.shape[:2], settings.small
+    if settings.begun and settings.reducing == "nearest":
+        small = image[_begun(rows, down)][:, _begun(cols, across)]
+    else:
+        small = resize(image, (down, across), settings.reducing)
+    if settings.begun:
+        return small[_begun(down, rows)][:, _begun(across, cols)]
+    if settings.mixed:
+        small = resize(small, (FINE * rows, FINE * cols), "nearest")
+    return resize(small, (rows, cols), "box" if settings.mixed else "nearest")
+
+
+def _begun(length: int, wanted: int) -> np.ndarray:
+    """Pixels that programs take which round down to the beginning of a cell instead of to its middle."""
+    return (np.arange(wanted) * length) // wanted
 
 
 class Pixelation(Kind):
@@ -44,38 +107,21 @@ class Pixelation(Kind):
     title = "pixelation"
     short_title = "pixelation"
     strongest = 127.0
+    Settings = Settings
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _MeanCells(image)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        shape = image.shape[:2]
         stretch = float(np.exp(rng.uniform(-0.5, 0.5) * np.log(LONGEST))) if rng.random() < 0.25 else 1.0
-        whole = bool(rng.random() < 0.6)
-        end = max(min(image.shape) / 2 - 1, 2.0)
+        at = _draw_resized(rng, stretch, shape) if rng.random() < 0.4 else _draw_cells(rng, stretch)
+        return drawn(self, image, at, max(min(shape) / 2 - 1, 2.0))
 
-        def sides(strength: float) -> tuple[float, float]:
-            height, width = (1 + strength) * stretch, (1 + strength) / stretch
-            if whole:
-                return float(max(round(height), 2)), float(max(round(width), 2))
-            return max(height, LEAST), max(width, LEAST)
+    draw_grey = draw_program
 
-        def parameters(strength: float) -> dict[str, float]:
-            height, width = sides(strength)
-            return {"cell": float(np.sqrt(height * width))}
-
-        if rng.random() < 0.35:
-            return _resized(image, rng, stretch)
-        start = (0.0, 0.0) if rng.random() < 0.6 else tuple(rng.random(2))
-        value = int(rng.choice(3, p=[0.6, 0.3, 0.1]))
-
-        def path(strength: float) -> np.ndarray:
-            if strength <= 0:
-                return image.copy()
-            height, width = sides(strength)
-            grid = [cell_of(n, side, at) for n, side, at in zip(image.shape, (height, width), start)]
-            return (cell_means, cell_samples, cell_medians)[value](image, *grid)
-
-        return Draw(path, end, parameters)
+    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+        return mosaic(image, settings)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         down, across = find_grid(after, mask), find_grid(after.T, mask.T)
@@ -101,39 +147,31 @@ class _MeanCells(CoderPath):
         return [_MeanCells(self.image, (float(y), float(x))) for y in shares for x in shares]
 
 
-def _resized(image: np.ndarray, rng: np.random.Generator, stretch: float) -> Draw:
-    """The image is made smaller, then larger by repeating pixels; programs may mix them at borders or round down."""
-    filters = Image.Resampling.BOX, Image.Resampling.NEAREST, Image.Resampling.BILINEAR
-    down = filters[rng.choice(3, p=[0.4, 0.3, 0.3])]
-    mixed, begun = rng.random() < 0.3, rng.random() < 0.4
-    picture = Image.fromarray(image)
-    rows, cols = image.shape
+def _draw_cells(rng: np.random.Generator, stretch: float) -> Callable[[float], Settings]:
+    whole = bool(rng.random() < 0.6)
+    start = (0.0, 0.0) if rng.random() < 0.6 else (float(rng.random()), float(rng.random()))
+    way = str(rng.choice(["mean", "sample", "median"], p=[0.6, 0.3, 0.1]))
+    place = (0.5, 0.5) if rng.random() < 0.6 else (0.0, 0.0)
 
-    def size(strength: float) -> tuple[int, int]:
-        height, width = max((1 + strength) * stretch, LEAST), max((1 + strength) / stretch, LEAST)
-        return max(round(cols / width), 1), max(round(rows / height), 1)
+    def sides(strength: float) -> tuple[float, float]:
+        height, width = (1 + strength) * stretch, (1 + strength) / stretch
+        if whole:
+            return float(max(round(height), 2)), float(max(round(width), 2))
+        return max(height, LEAST), max(width, LEAST)
 
-    def path(strength: float) -> np.ndarray:
-        if strength <= 0:
-            return image.copy()
-        across, along = size(strength)
-        if begun and down == Image.Resampling.NEAREST:
-            small = Image.fromarray(image[_begun(rows, along)][:, _begun(cols, across)])
-        else:
-            small = picture.resize((across, along), down)
-        if begun:
-            return np.asarray(small)[_begun(along, rows)][:, _begun(across, cols)]
-        if mixed:
-            small = small.resize((FINE * cols, FINE * rows), Image.Resampling.NEAREST)
-        return np.asarray(small.resize((cols, rows), Image.Resampling.BOX if mixed else Image.Resampling.NEAREST))
-
-    def parameters(strength: float) -> dict[str, float]:
-        across, down = size(strength)
-        return {"cell": float(np.sqrt(cols / across * rows / down))}
-
-    return Draw(path, max(min(image.shape) / 2 - 1, 2.0), parameters)
+    return lambda strength: Settings(way, sides(strength), start, place)
 
 
-def _begun(length: int, wanted: int) -> np.ndarray:
-    """Pixels that programs take which round down to the beginning of a cell instead of to its middle."""
-    return (np.arange(wanted) * length) // wanted
+def _draw_resized(rng: np.random.Generator, stretch: float, shape: tuple[int, ...]) -> Callable[[float], Settings]:
+    ways = ["box", "nearest", "bilinear", "bicubic", "lanczos", "area", "plain bilinear"]
+    reducing = str(rng.choice(ways, p=[0.3, 0.3, 0.1, 0.08, 0.08, 0.08, 0.06]))
+    begun = bool(rng.random() < 0.4)
+    mixed = not begun and bool(rng.random() < 0.3)
+
+    def at(strength: float) -> Settings:
+        wanted = max((1 + strength) * stretch, LEAST), max((1 + strength) / stretch, LEAST)
+        rows, cols = (max(round(n / side), 1) for n, side in zip(shape, wanted))
+        sides = shape[0] / rows, shape[1] / cols
+        return Settings("resized", sides, small=(rows, cols), reducing=reducing, mixed=mixed, begun=begun)
+
+    return at

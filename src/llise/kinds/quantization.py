@@ -24,14 +24,6 @@ class Quantization(Kind):
     with rounding to the nearest one, rounding down or the middle of each range; low bits are cut off; or the levels are
     fitted to the image. Errors are never spread to neighbours (dithering), which looks like noise. The parameter of
     a draw is ``levels``, the number of levels from which the image is made: also those in a step's gaps count.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.quantization import Quantization
-    >>> image = np.array([[0, 20, 60, 100, 255]], np.uint8)
-    >>> Quantization().path(image, np.random.default_rng(0))(50.0)  # six levels
-    array([[  0.,   0.,  51., 102., 255.]], dtype=float32)
     """
 
     name = "quantization"
@@ -81,31 +73,7 @@ class Quantization(Kind):
 
 
 def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> tuple[Fit, float, float]:
-    """Find even levels that a straight line of the grey levels came after.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Images before the levels and after the line.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare.
-
-    Returns
-    -------
-    fit : Fit
-        Rounding to the levels.
-    gain, offset : float
-        The line.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.quantization import even_levels_fit
-    >>> image = np.arange(256.0).reshape(16, 16)
-    >>> fit, gain, offset = even_levels_fit(image, 0.5 * np.rint(image / 51) * 51 + 20, image >= 0)
-    >>> fit.parameters, round(gain, 2), round(offset)
-    ({'levels': 6.0}, 0.5, 20)
-    """
+    """Find even levels that a straight line of the grey levels came after."""
     greys = np.clip(np.rint(before[mask]), 0, 255).astype(int)
     count = np.bincount(greys, minlength=256).astype(float)
     mean = np.bincount(greys, after[mask], 256) / np.maximum(count, 1)
@@ -128,34 +96,7 @@ def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> 
 
 
 def levels_before(step: Fit, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-    """Find even levels that a known step came after, by trying many.
-
-    Parameters
-    ----------
-    step : Fit
-        What was done to the image of few levels, such as blur or a coder.
-    before, after : ndarray, shape (h, w)
-        Images before the levels and after the step.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare.
-
-    Returns
-    -------
-    Fit
-        Rounding to the levels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import ndimage
-    >>> from llise.kinds.fitting import Fit
-    >>> from llise.kinds.quantization import levels_before
-    >>> image = ndimage.gaussian_filter(np.random.default_rng(0).normal(128, 900, (64, 64)), 5).clip(0, 255)
-    >>> blur = Fit({}, lambda picture: ndimage.gaussian_filter(picture, 1.0))
-    >>> copy = blur.apply(np.rint(image / 51) * 51)
-    >>> levels_before(blur, image, copy, image >= 0).parameters
-    {'levels': 6.0}
-    """
+    """Find even levels that a known step came after, by trying many."""
     inside = np.flatnonzero(mask)
     target = after.ravel()[inside]
 
@@ -178,28 +119,7 @@ def levels_before(step: Fit, before: np.ndarray, after: np.ndarray, mask: np.nda
 
 
 def levels_fit(after: np.ndarray, mask: np.ndarray) -> Fit | None:
-    """Find the levels of an image from the greys that it has, where rounding to them came last.
-
-    Parameters
-    ----------
-    after : ndarray, shape (h, w)
-        The image.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to use.
-
-    Returns
-    -------
-    Fit or None
-        Rounding to these levels; None where the image has too many greys for that.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.quantization import levels_fit
-    >>> image = np.array([[0.0, 51, 51, 102, 204, 255]])
-    >>> levels_fit(image, image >= 0).parameters
-    {'levels': 6.0}
-    """
+    """Find the levels of an image from the greys that it has, where rounding to them came last."""
     count = np.bincount(np.clip(np.rint(after[mask]), 0, 255).astype(int), minlength=256)
     present = np.flatnonzero(count)
     if not 2 <= present.size <= _MOST_LEVELS or present.size > 0.6 * (present[-1] - present[0] + 1):

@@ -24,14 +24,6 @@ class Saturation(ColorKind):
 
     A factor of 1 leaves the image as it is, one of 0 leaves grey. At random, the grey that colours are mixed with is
     one of :data:`GREYS`. The parameter of a draw is ``factor``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.saturation import Saturation
-    >>> image = np.array([[[200, 100, 100]]], np.uint8)
-    >>> Saturation().path(image, np.random.default_rng(0), direction=-1)(1.0).round().tolist()
-    [[[130.0, 130.0, 130.0]]]
     """
 
     name = "saturation"
@@ -57,27 +49,7 @@ class Saturation(ColorKind):
 
 
 def grey_of(image: np.ndarray, name: str) -> np.ndarray:
-    """Return the grey with which colours are mixed.
-
-    Parameters
-    ----------
-    image : ndarray, shape (..., 3)
-        Red, green and blue.
-    name : str
-        One of :data:`GREYS`.
-
-    Returns
-    -------
-    ndarray of float32, shape (...)
-        A grey level for each pixel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.saturation import grey_of
-    >>> [round(float(grey_of(np.array([250, 100, 10]), name))) for name in ("luma", "bt709", "mean", "value")]
-    [135, 125, 120, 250]
-    """
+    """Return the grey with which colours are mixed."""
     base = image.astype(np.float32)
     if name in ("value", "lightness"):
         largest = base.max(axis=-1)
@@ -89,29 +61,7 @@ def grey_of(image: np.ndarray, name: str) -> np.ndarray:
 
 
 def saturated(image: np.ndarray, factor: float, grey: str = "luma") -> np.ndarray:
-    """Multiply the distance of all colours from their grey.
-
-    Parameters
-    ----------
-    image : ndarray, shape (..., 3)
-        Red, green and blue.
-    factor : float
-        0 leaves grey, 1 leaves the image as it is.
-    grey : str
-        One of :data:`GREYS`.
-
-    Returns
-    -------
-    ndarray of float32, shape (..., 3)
-        Neither rounded nor clipped.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.saturation import saturated
-    >>> saturated(np.array([200, 100, 0]), 0.5, "mean").round().tolist()
-    [150.0, 100.0, 50.0]
-    """
+    """Multiply the distance of all colours from their grey."""
     middle = grey_of(image, grey)[..., None]
     return middle + np.float32(factor) * (image.astype(np.float32) - middle)
 

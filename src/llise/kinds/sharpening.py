@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 import scipy
-from PIL import Image, ImageFilter
 
 from llise.filters import from_spectrum, spectrum_of
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import Fit
 from llise.kinds.frequency_filter import filtered
-
-_CROSS = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], np.float32) / 4
-_RING = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32) / 8
-_SOFT = np.array([[1, 2, 1], [2, 0, 2], [1, 2, 1]], np.float32) / 12
-_SMOOTH = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], np.float32) / 13  # of Pillow's ImageEnhance.Sharpness
-_BOX = np.ones((3, 3), np.float32) / 9
-_WIDE_BOX = np.ones((5, 5), np.float32) / 25
-_KERNELS = _CROSS, _RING, _SOFT, _SMOOTH, _BOX, _WIDE_BOX
-"""Means of neighbours whose distance from the pixel programs add: Laplacians and high-boost filters."""
+from llise.kinds.sharpening_programs import FIXED, KERNELS, Settings, sharpened
 
 
 class Sharpening(Kind):
     """Unsharp mask with a Gaussian of radius 1; the strength is the amount.
 
-    At random, the radius is 0.5 to 4 pixels, small differences may be left alone, the low-pass filter may be a small
-    kernel (Laplacians, Pillow's, boxes), a median or one of other frequency responses, and Pillow's own unsharp mask
-    is used too. Parameters of a draw are ``amount``, the factor on what the low-pass filter removes, and ``radius``,
-    the standard deviation of a Gaussian one in pixels; other filters have no parameters.
+    At random it is one of the ways of :mod:`llise.kinds.sharpening_programs`: on all channels or on the luma, with a
+    Gaussian, a small kernel, a median or another response, by Pillow, or by deconvolution.
 
     Examples
     --------
@@ -45,14 +35,26 @@ class Sharpening(Kind):
     title = "sharpening"
     short_title = "sharpening"
     strongest = 500.0
+    Settings = Settings
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _boosted(image, image - low_pass(image, 1.0))
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        ways = _gaussian, _pillow_unsharp, _small_kernel, _pillow_sharpen, _frequencies, _median
-        way = ways[rng.choice(len(ways), p=[0.42, 0.18, 0.2, 0.04, 0.1, 0.06])]
-        return way(image, rng)
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        way = list(_WAYS)[rng.choice(len(_WAYS), p=list(_WAYS.values()))]
+        one = way(rng)
+        luma = image.ndim == 3 and bool(rng.random() < 0.4)
+
+        def at(strength: float) -> Settings:
+            amount = round(100 * strength) / 100 if one.way == "pillow_unsharp" else strength
+            return replace(one, amount=amount, luma=luma)
+
+        return drawn(self, image, at, 40.0)
+
+    draw_grey = draw_program
+
+    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+        return sharpened(image, settings)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return _Unsharp(before, after, mask).run() if mask.any() else Fit({})
@@ -173,58 +175,53 @@ def _boosted(image: np.ndarray, detail: np.ndarray) -> Path:
 
 
 def _draw_radius(rng: np.random.Generator) -> float:
-    return float(np.exp(rng.uniform(np.log(0.5), np.log(4.0))))
+    return float(np.exp(rng.uniform(np.log(0.4), np.log(5.0))))
 
 
-def _gaussian(image: np.ndarray, rng: np.random.Generator) -> Draw:
+def _unsharp(rng: np.random.Generator) -> Settings:
     """Unsharp mask with a Gaussian; in one of five, differences below a threshold are left alone."""
-    radius = _draw_radius(rng)
-    detail = image - low_pass(image, radius)
-    if rng.random() < 0.2:
-        detail = np.where(np.abs(detail) >= rng.uniform(1, 6), detail, 0)
-    return Draw(_boosted(image, detail), 40.0, lambda strength: {"amount": strength, "radius": radius})
+    threshold = float(rng.uniform(1, 6)) if rng.random() < 0.2 else 0.0
+    return Settings("unsharp", 1.0, _draw_radius(rng), threshold, border=str(rng.choice(["nearest", "reflect"])))
 
 
-def _pillow_unsharp(image: np.ndarray, rng: np.random.Generator) -> Draw:
+def _pillow_unsharp(rng: np.random.Generator) -> Settings:
     """Unsharp mask of Pillow, in whole per cent and on 8 bits."""
-    radius, threshold = _draw_radius(rng), int(rng.choice([0, 0, 2, 3, 5]))
-    picture = Image.fromarray(image)
-
-    def path(strength: float) -> np.ndarray:
-        return np.asarray(picture.filter(ImageFilter.UnsharpMask(radius, round(100 * strength), threshold)))
-
-    return Draw(path, 40.0, lambda strength: {"amount": round(100 * strength) / 100, "radius": radius})
+    return Settings("pillow_unsharp", 1.0, _draw_radius(rng), float(rng.choice([0, 0, 2, 3, 5])))
 
 
-def _small_kernel(image: np.ndarray, rng: np.random.Generator) -> Draw:
+def _kernel(rng: np.random.Generator) -> Settings:
     """The distance from the mean of the neighbours is added, some times over."""
-    from scipy import ndimage  # only here: its import is slow
-
-    kernel = _KERNELS[rng.integers(len(_KERNELS))]
-    return Draw(_boosted(image, image - ndimage.convolve(image.astype(np.float32), kernel, mode="nearest")), 40.0)
+    return Settings("kernel", 1.0, kernel=str(rng.choice(list(KERNELS))))
 
 
-def _pillow_sharpen(image: np.ndarray, rng: np.random.Generator) -> Draw:
+def _fixed(rng: np.random.Generator) -> Settings:
     """One of Pillow's fixed filters, once, mixed with the image up to the strength and beyond."""
-    fixed = ImageFilter.SHARPEN, ImageFilter.DETAIL, ImageFilter.EDGE_ENHANCE, ImageFilter.EDGE_ENHANCE_MORE
-    sharp = np.asarray(Image.fromarray(image).filter(fixed[rng.integers(len(fixed))]))
-    return Draw(_boosted(image, sharp - image.astype(np.float32)), 40.0)
+    return Settings("fixed", 1.0, kernel=str(rng.choice(list(FIXED))))
 
 
-def _frequencies(image: np.ndarray, rng: np.random.Generator) -> Draw:
+def _frequencies(rng: np.random.Generator) -> Settings:
     """High frequencies raised by a response that is not Gaussian."""
-    order, cut = rng.uniform(1.0, 3.0), _draw_radius(rng)
-    exponential = rng.random() < 0.5
-
-    def response(r: np.ndarray) -> np.ndarray:
-        return (1 + r * r) ** -1.5 if exponential else 1 / (1 + r ** (2 * order))
-
-    return Draw(_boosted(image, image - _filtered(image, response, cut)), 40.0)
+    order = float(rng.uniform(1.0, 3.0)) if rng.random() < 0.5 else 0.0
+    return Settings("frequencies", 1.0, _draw_radius(rng), shape=order)
 
 
-def _median(image: np.ndarray, rng: np.random.Generator) -> Draw:
+def _median(rng: np.random.Generator) -> Settings:
     """The distance from the median of the surroundings is added."""
-    from scipy import ndimage  # only here: its import is slow
+    return Settings("median", 1.0, float(rng.choice([3, 5])))
 
-    smooth = ndimage.median_filter(image, size=int(rng.choice([3, 5])))
-    return Draw(_boosted(image, image - smooth.astype(np.float32)), 40.0)
+
+def _deconvolution(rng: np.random.Generator) -> Settings:
+    """What some rounds of deconvolution add, mixed with the image."""
+    return Settings("deconvolution", 1.0, float(rng.uniform(0.5, 2.0)), shape=float(rng.integers(2, 9)))
+
+
+_WAYS = {
+    _unsharp: 0.4,
+    _pillow_unsharp: 0.18,
+    _kernel: 0.19,
+    _fixed: 0.04,
+    _frequencies: 0.09,
+    _median: 0.05,
+    _deconvolution: 0.05,
+}
+"""How often each way is drawn."""

@@ -25,15 +25,6 @@ class SpeckleNoise(Kind):
 
     Parameters of a draw are ``sigma``, the standard deviation at mid-grey, and ``exponent``, the power of the grey
     level with which it grows: 1 for multiplicative noise, 0.5 for Poisson noise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.speckle_noise import SpeckleNoise
-    >>> image = np.repeat(np.array([[0], [64], [128]], np.uint8), 5000, axis=1)
-    >>> copy = SpeckleNoise().path(image, np.random.default_rng(0))(10.0)
-    >>> copy.std(axis=1).round()
-    array([ 0.,  5., 10.], dtype=float32)
     """
 
     name = "speckle_noise"
@@ -70,30 +61,7 @@ _FLOOR = 0.35
 
 
 def fit_speckle(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[Fit, float]:
-    """Find the noise that follows the signal with the greatest likelihood.
-
-    Parameters
-    ----------
-    error, expected, mask
-        As for :func:`noise_by_grey`.
-
-    Returns
-    -------
-    fit : Fit
-        The noise.
-    likelihood : float
-        Logarithm of its likelihood, times minus two.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.speckle_noise import fit_speckle
-    >>> grey = np.repeat(np.arange(40.0, 200.0), 400).reshape(160, 400)
-    >>> error = 0.1 * grey * np.random.default_rng(0).standard_normal(grey.shape)
-    >>> fit, _ = fit_speckle(error, grey, grey > 0)
-    >>> {name: round(value, 1) for name, value in fit.parameters.items()}
-    {'sigma': 12.8, 'exponent': 1.0}
-    """
+    """Find the noise that follows the signal with the greatest likelihood."""
     measured = noise_by_grey(error, expected, mask)
     fits = [(*_fit_power(*measured, exponent), exponent) for exponent in EXPONENTS.tolist()]
     likelihood, power, exponent = min(fits)
@@ -101,57 +69,14 @@ def fit_speckle(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tu
 
 
 def noise_growth(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> float:
-    """Return how much likelier noise that follows the signal is than noise of one strength everywhere.
-
-    Parameters
-    ----------
-    error, expected, mask
-        As for :func:`noise_by_grey`.
-
-    Returns
-    -------
-    float
-        Logarithm of the ratio of the likelihoods, 0 or more; below about 3 it may be chance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.speckle_noise import noise_growth
-    >>> grey = np.repeat(np.arange(40.0, 200.0), 400).reshape(160, 400)
-    >>> noise = np.random.default_rng(0).standard_normal(grey.shape)
-    >>> noise_growth(12 * noise, grey, grey > 0) < 3, noise_growth(0.1 * grey * noise, grey, grey > 0) > 1000
-    (True, True)
-    """
+    """Return how much likelier noise that follows the signal is than noise of one strength everywhere."""
     measured = noise_by_grey(error, expected, mask)
     even, *growing = (_fit_power(*measured, exponent)[0] for exponent in (0.0, 0.25, 0.5, 0.75, 1.0, 1.3))
     return max(even - min(growing), 0.0) / 2
 
 
 def fit_two_noises(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[float, Fit]:
-    """Find noise of one strength everywhere and noise that follows the signal, where there are both.
-
-    Parameters
-    ----------
-    error, expected, mask
-        As for :func:`noise_by_grey`.
-
-    Returns
-    -------
-    sigma : float
-        Standard deviation of the noise that is the same everywhere.
-    fit : Fit
-        The noise that follows the signal: multiplicative or Poisson noise, whichever is likelier.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.speckle_noise import fit_two_noises
-    >>> grey, rng = np.repeat(np.arange(0.0, 200.0), 400).reshape(200, 400), np.random.default_rng(0)
-    >>> error = 0.1 * grey * rng.standard_normal(grey.shape) + 6 * rng.standard_normal(grey.shape)
-    >>> sigma, fit = fit_two_noises(error, grey, grey >= 0)
-    >>> round(sigma), round(fit.parameters["sigma"]), fit.parameters["exponent"]
-    (6, 13, 1.0)
-    """
+    """Find noise of one strength everywhere and noise that follows the signal, where there are both."""
     greys, powers, counts = noise_by_grey(error, expected, mask)
     fits = []
     for exponent in (0.5, 1.0):
@@ -178,24 +103,7 @@ def _not_negative(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def speckle_fit(sigma: float, exponent: float) -> Fit:
-    """Return noise that follows the signal as the result of an estimate.
-
-    Parameters
-    ----------
-    sigma, exponent : float
-        Standard deviation at mid-grey, and the power of the grey level with which it grows.
-
-    Returns
-    -------
-    Fit
-        Its ``draw`` adds the noise; its ``apply`` leaves the image as it is.
-
-    Examples
-    --------
-    >>> from llise.kinds.speckle_noise import speckle_fit
-    >>> speckle_fit(12.0, 1.0).parameters
-    {'sigma': 12.0, 'exponent': 1.0}
-    """
+    """Return noise that follows the signal as the result of an estimate."""
 
     def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         noise = rng.standard_normal(image.shape, dtype=np.float32)
@@ -207,33 +115,7 @@ def speckle_fit(sigma: float, exponent: float) -> Fit:
 def noise_by_grey(
     error: np.ndarray, expected: np.ndarray, mask: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Measure the power of noise at each of up to 32 grey levels, from the side that 8 bits do not clip.
-
-    Parameters
-    ----------
-    error : ndarray, shape (h, w)
-        Copy less `expected`.
-    expected : ndarray, shape (h, w)
-        Grey levels to which the noise was added.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to use.
-
-    Returns
-    -------
-    greys, powers, counts : ndarray
-        Mean grey level, mean square of the noise with its rounding, number of pixels; levels with few pixels are
-        left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.speckle_noise import noise_by_grey
-    >>> grey = np.full((50, 50), 100.0)
-    >>> error = np.random.default_rng(0).normal(0, 5, grey.shape)
-    >>> greys, powers, counts = noise_by_grey(error, grey, grey > 0)
-    >>> float(greys[0]), round(float(powers[0])), int(counts[0])
-    (100.0, 25, 2500)
-    """
+    """Measure the power of noise at each of up to 32 grey levels, from the side that 8 bits do not clip."""
     r, m = error[mask].astype(np.float64), expected[mask].astype(np.float64)
     if m.size == 0:
         return np.array([MID_GREY]), np.array([ROUNDING]), np.ones(1)
@@ -254,28 +136,7 @@ def noise_by_grey(
 
 
 def far_from_noise(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Find pixels that differ by more than five deviations of the noise at their grey level.
-
-    Parameters
-    ----------
-    error, expected, mask
-        As for :func:`noise_by_grey`.
-
-    Returns
-    -------
-    ndarray of bool, shape (h, w)
-        The outliers inside the mask.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.speckle_noise import far_from_noise
-    >>> grey = np.full((50, 50), 100.0)
-    >>> error = np.random.default_rng(0).normal(0, 5, grey.shape)
-    >>> error[7, 7] = 100
-    >>> np.argwhere(far_from_noise(error, grey, grey > 0)).tolist()
-    [[7, 7]]
-    """
+    """Find pixels that differ by more than five deviations of the noise at their grey level."""
     index = np.clip(expected / 16, 0, 15).astype(int)
     scales = np.array([robust_scale(error[mask & (index == grey)]) for grey in range(16)])
     return mask & (np.abs(error) > 5 * scales[index] + 2)

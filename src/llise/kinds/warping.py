@@ -163,7 +163,8 @@ class Interpolator:
         self.reach = len(self.weights(np.zeros(1, np.float32))) // 2
         levels = picture.astype(np.float32)
         if method == "spline":
-            levels = spline_coefficients(levels)
+            planes = levels.reshape(-1, *levels.shape[-2:])
+            levels = np.stack([spline_coefficients(plane) for plane in planes]).reshape(levels.shape)
         self.shape = picture.shape[-2:]
         sides = [(0, 0)] * (picture.ndim - 2) + 2 * [(self.reach, self.reach)]
         padded = np.pad(levels, sides, mode="reflect" if method == "spline" else "edge")
