@@ -32,7 +32,7 @@ def names_of_words() -> list[str]:
     """Names ``kind.word`` of all settings, found by drawing each kind a few times."""
     import numpy as np
 
-    from llise.kinds.registry import get
+    from llise.labels import COLOR_KINDS
     from training.scenes import LABELS, words_of
 
     y, x = np.mgrid[:32, :32].astype(np.uint8)
@@ -40,7 +40,7 @@ def names_of_words() -> list[str]:
     found = set()
     for kind in LABELS[:-1]:
         for seed in range(40):
-            image = picture if seed % 2 or get(kind).needs_color else np.ascontiguousarray(picture[..., 0])
+            image = picture if seed % 2 or kind in COLOR_KINDS else np.ascontiguousarray(picture[..., 0])
             found |= {f"{kind}.{word}" for word in words_of(kind, image, seed)}
     return sorted(found)
 

@@ -189,6 +189,9 @@ def _draw_step(kind: str, image: np.ndarray, wanted: float, rng: np.random.Gener
     strength = search.strength
     if search.measured < 1:
         return None
+    if draw.settings is not None:
+        settings = draw.settings(strength)
+        return Step(kind, lambda other: quantise(get(kind).apply(other, settings)), settings.words())
     field = (rng.random(image.shape, dtype=np.float32) - 0.5) * np.float32(rng.uniform(0.5, 1.5))
     dither = field if rng.random() < 0.3 else None
 
@@ -200,8 +203,16 @@ def _draw_step(kind: str, image: np.ndarray, wanted: float, rng: np.random.Gener
     return Step(kind, make, draw.parameters(strength))
 
 
+def words_of(kind: str, image: np.ndarray, seed: int) -> dict[str, float]:
+    """Settings of one random way of making a kind, weak."""
+    draw = _drawn(kind, image, seed)
+    return draw.parameters(draw.end / 30)
+
+
 def _drawn(kind: str, image: np.ndarray, seed: int) -> Draw:
     found = get(kind)
+    if hasattr(found, "Settings"):
+        return found.draw_program(image, np.random.default_rng(seed))
     if image.ndim == 2 or kind in COLOR_KINDS:
         return found.draw(image, np.random.default_rng(seed))
     grey = image.mean(-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -11,7 +12,9 @@ import scipy
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.blur_fit import fit_blur
 from llise.kinds.blur_programs import Settings, blurred
-from llise.kinds.fitting import Fit
+from llise.kinds.blur_search import MARGIN, WINDOW, find_blur
+from llise.kinds.estimation import Pair, intervals_of, pair_of
+from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES
 
 WIDEST = 40.0
@@ -64,9 +67,44 @@ class Blur(Kind):
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return blurred(image, settings)
 
+    def fit(
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+    ) -> Fit | None:
+        pair = pair_of(reference, copy, mask)
+        if pair is None or min(mask.shape) < 8:
+            return None
+        settings, near = find_blur(pair, start)
+        part = pair.plane().inside(MARGIN).cut(WINDOW, MARGIN)
+
+        def apply(image: np.ndarray) -> np.ndarray:
+            return blurred(as_bytes(image), settings).astype(np.float32)
+
+        return Fit(settings.words(), apply, settings=settings, intervals=_intervals(part, settings, near))
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         found = fit_blur(before, after, mask)
         return Fit(found.parameters, found.apply)
+
+
+def _intervals(part: Pair, settings: Settings, near: list[Settings]) -> dict[str, tuple[float, float]]:
+    """Intervals of the words; also those of other settings that are about as near are in them."""
+    words = settings.words()
+    if settings.way == "resampled":
+        step = 0.5 * settings.size / min(settings.small)
+        return {"factor": (settings.size - step, settings.size + step)}
+    if settings.way in ("median", "boxes"):
+        return {name: (value - 0.5, value + 0.5) for name, value in words.items()}
+    size = next(iter(words))
+    beside = {size: (replace(settings, size=0.96 * settings.size), replace(settings, size=1.04 * settings.size))}
+    if "angle" in words:
+        beside["angle"] = replace(settings, angle=settings.angle - 1), replace(settings, angle=settings.angle + 1)
+    found = intervals_of(part, lambda one: blurred(part.before, one), settings, beside)
+    for name in words.keys() & {"length", "radius"}:  # in proportion to sigma
+        found[name] = tuple(words[name] * end / words["sigma"] for end in found["sigma"])  # type: ignore[assignment]
+    others = [one.sigma() for one in near if one.way not in ("resampled", "median", "bilateral")]
+    if "sigma" in words:
+        found["sigma"] = min(found["sigma"][0], *others), max(found["sigma"][1], *others)
+    return found
 
 
 Way = tuple[Callable[[float], Settings], float]
@@ -145,7 +183,7 @@ def _median(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
 
 def _bilateral(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     size = float(rng.uniform(1.0, 2.7))
-    return lambda s: Settings("bilateral", size, shape=max(s, 0.5)), 150.0
+    return lambda s: Settings("bilateral", size, shape=max(s, 0.5)), 80.0
 
 
 def _resampled(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:

@@ -59,8 +59,9 @@ class Settings:
         if self.way == "boxes":
             return float(np.sqrt(self.shape * (self.size**2 - 1) / 12))
         if self.way in ("heavy", "exponential", "cut_off"):
-            # Half of the kernel's second moment is the curvature of the response at 0; a sharp cut-off has none there.
-            return self.size * {"heavy": 1.16, "exponential": 1.73, "cut_off": 1.0}[self.way]
+            # Of the Gaussian whose response is exp(-1/2) at the same frequency.
+            factor = {"heavy": 1.103, "exponential": 1.594, "cut_off": 1.0}[self.way]
+            return self.size * factor * float(np.sqrt((1 + self.stretch**2) / 2))
         weights = kernel_of(self)
         at = np.arange(len(weights)) - len(weights) // 2
         down, across = (weights.sum(axis=i) for i in (1, 0))

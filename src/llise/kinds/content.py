@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, replace
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
-from llise.kinds.content_layers import block_ranks, draw_layer
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.content_layers import block_ranks, covered, draw_cover, draw_layer
 from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
+from llise.kinds.limits import LIMITS
+from llise.kinds.programs import draw_seed
+
+
+@dataclass(frozen=True)
+class ContentSettings:
+    """The first `share` of the pixels of the layer that `seed` draws; its seam is blurred by `seam` pixels.
+
+    `coverage` is the share of the pixels that differ then.
+    """
+
+    share: float
+    seed: int = 0
+    seam: float = 0.0
+    coverage: float = 0.0
+
+    def words(self) -> dict[str, float]:
+        return {"coverage": self.coverage}
 
 
 class Content(Kind):
@@ -26,6 +45,11 @@ class Content(Kind):
     title = "content that is not in the reference"
     short_title = "content"
     strongest = 1.0
+    Settings = ContentSettings
+    units: ClassVar = {"coverage": (" % of the pixels", 100.0)}
+    narrow = ("coverage", "{}% pixels", 100.0)
+    limit = LIMITS["content"]
+    letter, page_color = "X", "#661100"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         side = max(8, min(image.shape) // 128 * 8)
@@ -35,7 +59,7 @@ class Content(Kind):
         values = np.select([quarter == 0, quarter == 1, quarter == 2], [0.0, 128.0, 255.0], moved).astype(np.float32)
         return _in_order(image, ranks, values)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         layer = draw_layer(image, rng)
         replaced = quantise(image + layer.opacity * (layer.values - image))
 
@@ -43,6 +67,24 @@ class Content(Kind):
             return np.where(layer.ranks < strength * strength, replaced, image)
 
         return Draw(path, 1.0, lambda strength: {"coverage": float(np.mean(path(strength) != image))})
+
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        seam = float(rng.uniform(0.5, 3)) if rng.random() < 0.3 else 0.0
+        start = ContentSettings(0.0, draw_seed(rng), seam)
+        layer = draw_cover(image, np.random.default_rng(start.seed))
+
+        def path(strength: float) -> np.ndarray:
+            return covered(image, layer, strength * strength, seam)
+
+        def settings(strength: float) -> ContentSettings:
+            differs = (path(strength) != image).reshape(*image.shape[:2], -1).any(axis=2)
+            return replace(start, share=strength * strength, coverage=float(differs.mean()))
+
+        return drawn(self, image, settings, 1.0, lambda e: min((e / 9000) ** 0.5, 0.9), path)
+
+    def apply(self, image: np.ndarray, settings: ContentSettings) -> np.ndarray:
+        layer = draw_cover(image, np.random.default_rng(settings.seed))
+        return covered(image, layer, settings.share, settings.seam)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         from llise.kinds.content_fit import content_fit, find_content  # only here: ndimage is slow to import

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, replace
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
 from llise.kinds.fitting import Fit, median_of_neighbours, robust_scale
+from llise.kinds.limits import LIMITS
+from llise.kinds.programs import draw_seed
 
 EXTREMES = (255.0,), (0.0,)
 """Levels of white and of black impulses that nothing came after."""
+
+
+@dataclass(frozen=True)
+class ImpulseNoiseSettings:
+    """A share of the pixels, or of the levels of each channel, becomes the `high` or the `low` level, or any level.
+
+    `salt` is the chance of the high one. Where `any_level` holds, any level from low to high is as likely.
+    """
+
+    share: float
+    salt: float = 0.5
+    seed: int = 0
+    whole: bool = True
+    any_level: bool = False
+    low: int = 0
+    high: int = 255
+
+    def words(self) -> dict[str, float]:
+        return {"share": self.share} if self.any_level else {"share": self.share, "salt": self.salt}
 
 
 class ImpulseNoise(Kind):
@@ -25,11 +47,16 @@ class ImpulseNoise(Kind):
     title = "impulse noise"
     short_title = "impulse noise"
     strongest = 1.0
+    Settings = ImpulseNoiseSettings
+    exact = True
+    units: ClassVar = {"share": (" % of the pixels", 100.0), "salt": (" % of the impulses", 100.0)}
+    limit = LIMITS["impulse_noise"]
+    letter, page_color = "I", "#d55e00"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _OrderedImpulses(image, rng)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         salt = 0.5 if rng.random() < 0.4 else rng.uniform(0.0, 1.0)
         order = rng.random(image.shape, dtype=np.float32)
         values = np.where(rng.random(image.shape, dtype=np.float32) < salt, np.uint8(255), np.uint8(0))
@@ -38,6 +65,26 @@ class ImpulseNoise(Kind):
             0.6,
             lambda strength: {"share": strength**2, "salt": salt},
         )
+
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        salt = float(rng.choice([0.5, 0.0, 1.0, rng.uniform(0, 1)], p=[0.45, 0.06, 0.06, 0.43]))
+        whole, any_level = bool(rng.random() < 0.5), bool(rng.random() < 0.22)
+        low, high = 0, 255
+        if not any_level and rng.random() < 0.1:
+            low, high = int(rng.integers(0, 40)), int(rng.integers(216, 256))
+        settings = ImpulseNoiseSettings(0.0, 0.5 if any_level else salt, draw_seed(rng), whole, any_level, low, high)
+        return drawn(self, image, lambda s: replace(settings, share=s * s), 0.6, lambda e: (e / 18000) ** 0.5)
+
+    def apply(self, image: np.ndarray, settings: ImpulseNoiseSettings) -> np.ndarray:
+        rng = np.random.default_rng(settings.seed)
+        shape = (*image.shape[:2], *[1] * (image.ndim - 2)) if settings.whole else image.shape
+        hit = rng.random(shape, np.float32) < settings.share
+        if settings.any_level:  # of whole pixels, each channel becomes any level
+            values = rng.integers(settings.low, settings.high + 1, image.shape, dtype=np.uint8)
+        else:
+            white = rng.random(shape, np.float32) < settings.salt
+            values = np.where(white, np.uint8(settings.high), np.uint8(settings.low))
+        return np.where(hit, values, image)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         _, share, salt = count_impulses(before, after, mask)

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
 from llise.kinds.fitting import Fit, fit_line
+from llise.kinds.limits import LIMITS
+from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane
+
+
+@dataclass(frozen=True)
+class LuminanceSettings:
+    """An offset of all channels or of one plane of the colours; `ramp` is added to it from the top to the bottom."""
+
+    offset: float
+    plane: str = "rgb"
+    ramp: tuple[float, float] = (0.0, 0.0)
+    rounding: str = "nearest"
+    seed: int = 0
+
+    def words(self) -> dict[str, float]:
+        return {"offset": self.offset}
 
 
 class Luminance(Kind):
@@ -24,6 +41,11 @@ class Luminance(Kind):
     strongest = 255.0
     two_sided = True
     random = False
+    Settings = LuminanceSettings
+    exact = True
+    units: ClassVar = {"offset": (" grey levels", 1.0)}
+    limit = LIMITS["luminance"]
+    letter, page_color = "L", "#f0e442"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         greys = np.arange(256, dtype=np.float32)
@@ -32,7 +54,7 @@ class Luminance(Kind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return direction * strength
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         direction = int(rng.choice([-1, 1]))
         uneven: np.ndarray | np.float32 = np.float32(0)
         if rng.random() < 0.4:
@@ -44,6 +66,26 @@ class Luminance(Kind):
             80.0,
             lambda strength: {"offset": self.reported_strength(strength, direction)},
         )
+
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        direction, plane = int(rng.choice([-1, 1])), draw_plane(rng, image)
+        top, bottom = rng.uniform(-0.5, 0.5, 2).tolist() if plane == "rgb" and rng.random() < 0.25 else (0.0, 0.0)
+        rounding, seed = draw_rounding(rng), draw_seed(rng)
+        return drawn(
+            self,
+            image,
+            lambda s: LuminanceSettings(direction * s, plane, (top, bottom), rounding, seed),
+            100.0,
+            lambda e: e**0.5,
+        )
+
+    def apply(self, image: np.ndarray, settings: LuminanceSettings) -> np.ndarray:
+        offset = np.float32(settings.offset)
+        changed = on_plane(image, settings.plane, lambda plane: plane.astype(np.float32) + offset)
+        if any(settings.ramp):
+            ramp = np.linspace(*settings.ramp, len(image), dtype=np.float32)
+            changed = changed.astype(np.float32) + ramp.reshape(-1, *[1] * (image.ndim - 1))
+        return finish(changed, settings.rounding, settings.seed)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         _, offset = fit_line(before, after, mask, slope=False)

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, replace
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import ROUNDING, Fit, robust_scale
+from llise.kinds.limits import LIMITS
+from llise.kinds.programs import draw_rounding, draw_seed, finish, unit_noise
 
 MID_GREY = 128.0
 """Grey level at which the standard deviation of the noise is stated."""
+
+
+@dataclass(frozen=True)
+class SpeckleNoiseSettings:
+    """Noise whose deviation is `sigma` at mid-grey and grows with a power of the grey level, of each channel its own.
+
+    `common` noise is one field for all channels. The laws "gamma", "root" (of a gamma) and "lognormal" multiply the
+    levels, "poisson" counts photons. `floor` is the deviation of noise that is everywhere, as of a camera's sensor.
+    """
+
+    sigma: float
+    exponent: float = 1.0
+    seed: int = 0
+    law: str = "normal"
+    common: bool = False
+    floor: float = 0.0
+    rounding: str = "nearest"
+
+    def words(self) -> dict[str, float]:
+        return {"sigma": self.sigma, "exponent": self.exponent}
 
 
 class SpeckleNoise(Kind):
@@ -31,11 +54,17 @@ class SpeckleNoise(Kind):
     title = "signal-dependent noise"
     short_title = "speckle noise"
     strongest = 1e4
+    Settings = SpeckleNoiseSettings
+    exact = True
+    units: ClassVar = {"sigma": (" grey levels", 1.0)}
+    narrow = ("sigma", "sigma {}", 1.0)
+    limit = LIMITS["speckle_noise"]
+    letter, page_color = "S", "#117733"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _scaled(image, rng.standard_normal(image.shape, dtype=np.float32), 1.0)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         way = rng.choice(6, p=[0.25, 0.15, 0.12, 0.08, 0.28, 0.12])
         exponent = 1.0
         if way == 4:
@@ -48,6 +77,36 @@ class SpeckleNoise(Kind):
             exponent = float(rng.choice([0.5, 0.75, 1.0])) if way == 5 else 1.0
             path = _scaled(image, rng.standard_normal(image.shape, dtype=np.float32), exponent)
         return Draw(path, 128.0, lambda strength: {"sigma": strength, "exponent": exponent})
+
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        laws = ["normal", "uniform", "gamma", "root", "lognormal", "poisson", "power"]
+        law = str(rng.choice(laws, p=[0.27, 0.14, 0.08, 0.06, 0.05, 0.28, 0.12]))
+        exponent = {"poisson": 0.5, "power": float(rng.choice([0.5, 0.75, 1.25]))}.get(law, 1.0)
+        common = law != "poisson" and bool(rng.random() < 0.3)
+        floor = float(rng.uniform(0, 0.25)) if law in ("poisson", "normal") and rng.random() < 0.2 else 0.0
+        law = "normal" if law == "power" else law
+        settings = SpeckleNoiseSettings(0.0, exponent, draw_seed(rng), law, common, 0.0, draw_rounding(rng))
+        return drawn(self, image, lambda s: replace(settings, sigma=s, floor=floor * s), 128.0, lambda e: 1.3 * e**0.5)
+
+    def apply(self, image: np.ndarray, settings: SpeckleNoiseSettings) -> np.ndarray:
+        rng = np.random.default_rng(settings.seed)
+        base = image.astype(np.float32)
+        shape = (*image.shape[:2], *[1] * (image.ndim - 2)) if settings.common else image.shape
+        if settings.law == "poisson":
+            photons = MID_GREY / max(settings.sigma, 1e-2) ** 2
+            copy = (rng.poisson(base * photons) / photons).astype(np.float32)
+        elif settings.law in ("gamma", "root"):
+            copy = _looks(base, rng.standard_normal(shape, np.float32), settings.law == "root")(settings.sigma)
+        elif settings.law == "lognormal":
+            spread = np.float32(np.log1p((settings.sigma / MID_GREY) ** 2) ** 0.5)
+            copy = base * np.exp(spread * rng.standard_normal(shape, np.float32) - spread * spread / 2)
+        else:
+            noise = unit_noise(shape, settings.law, rng)
+            local = _power_of_grey(np.arange(256, dtype=np.float32), settings.exponent).take(image)
+            copy = base + np.float32(settings.sigma) * local * noise
+        if settings.floor > 0:
+            copy += np.float32(settings.floor) * rng.standard_normal(image.shape, np.float32)
+        return finish(copy, settings.rounding, settings.seed + 1)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return fit_speckle(after - before, before, mask)[0]
