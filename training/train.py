@@ -24,6 +24,9 @@ LEAST_SEEN = 4
 SMALL = 0.55
 """Share of the time in which quarters of scenes are shown: four times as many different ones in the same time."""
 
+TOLD = 60.0
+"""Seconds between two lines of progress, each with a checkpoint."""
+
 GUARD = 1.6
 """Rise of the smoothed loss, against its best, after which the weights of before are taken back at half the rate."""
 
@@ -193,14 +196,14 @@ def train(
         optimiser.step()
         _follow(mean, net, state["step"])
         state["step"] += 1
-        if state["step"] % 50 == 0 and guard.ran_away(float(loss), net, optimiser):
+        if state["step"] % 50 == 0 and guard.ran_away(float(loss.detach()), net, optimiser):
             yield {"fell back": guard.factor}
-        if time.time() - last > 60:
+        if time.time() - last > TOLD:
             last = time.time()
             state["seconds"] = last - start
             _save(out, net, mean, optimiser, state)
             told = progress(mean, losses, ring.held)
-            yield {**state, "loss": [round(float(p), 3) for p in parts], **told, "scenes": ring.total}
+            yield {**state, "loss": [round(float(p.detach()), 3) for p in parts], **told, "scenes": ring.total}
     state["seconds"] = time.time() - start
     _settle(mean, ring, losses, batch)
     _save(out, net, mean, optimiser, state)
