@@ -32,16 +32,16 @@ def names_of_words() -> list[str]:
     """Names ``kind.word`` of all settings, found by drawing each kind a few times."""
     import numpy as np
 
-    from llise.labels import COLOR_KINDS
-    from training.scenes import LABELS, words_of
+    from llise.kinds.registry import get
+    from training.scenes import LABELS
 
     y, x = np.mgrid[:32, :32].astype(np.uint8)
     picture = np.stack([8 * x % 200, 7 * y % 180, 3 * (x + y)], -1)
     found = set()
     for kind in LABELS[:-1]:
-        for seed in range(40):
-            image = picture if seed % 2 or kind in COLOR_KINDS else np.ascontiguousarray(picture[..., 0])
-            found |= {f"{kind}.{word}" for word in words_of(kind, image, seed)}
+        for seed in range(60):
+            draw = get(kind).draw_program(picture, np.random.default_rng(seed))
+            found |= {f"{kind}.{word}" for word in draw.settings(draw.end / 30).words()}
     return sorted(found)
 
 

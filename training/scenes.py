@@ -7,11 +7,10 @@ and where the copy would be another one without it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from llise.kinds.base import Draw
 from llise.kinds.grey import mse, quantise
 from llise.kinds.registry import get
 from llise.kinds.search import Search
@@ -30,6 +29,8 @@ LEFT_OUT = np.uint32(1 << 31)
 
 CONTENT = "content"
 ERRORS = 2.0, 1500.0  # mean squared errors that are asked for, evenly in the logarithm
+NEAR = 0.35  # relative distance from it that will do, since errors are random anyway
+LEAST_ERROR, LEAST_STRANGE = 1.0, 4.0  # of a kind, and of a fault without a name, which weaker tells nothing
 LEAST_CHANGE = 0.3  # mean squared error of a block below which nobody sees a kind
 LEAST_BLOCK_SHARE = 0.01  # of a block's error: of 192 values, less drowns in what else changed them
 LEAST_SHARE = 0.03  # of a region's error that must be a step's, and must still be there after the others
@@ -52,10 +53,11 @@ class Step:
     words: dict[str, float]
     cover: np.ndarray | None = None
     mask: str = "whole"
+    program: str = ""  # family of a fault without a name
 
-    def on(self, image: np.ndarray) -> np.ndarray:
-        """Apply to an 8-bit picture."""
-        made = self.make(image)
+    def on(self, image: np.ndarray, made: np.ndarray | None = None) -> np.ndarray:
+        """Apply to an 8-bit picture; `made` is what `make` gives for it, where that is known."""
+        made = self.make(image) if made is None else made
         if self.cover is None:
             return made
         cover = self.cover if image.ndim == 2 else self.cover[..., None]
@@ -127,15 +129,12 @@ def _steps(
     steps: list[Step] = []
     images = [piece]
     for kind, place, share in zip(kinds, form, shares):
-        step = _draw_step(kind, images[-1], total * share, rng, held_out)
-        if step is None:
+        drawn = _draw_step(kind, images[-1], total * share, rng, held_out)
+        if drawn is None:
             return None
         cover, mask = regions[place]
-        step = Step(step.kind, step.make, step.words, cover, mask)
-        after = step.on(images[-1])
-        if mse(images[-1], after) < 0.02:
-            return None
-        steps.append(step)
+        steps.append(replace(drawn[0], cover=cover, mask=mask))
+        after = steps[-1].on(images[-1], drawn[1])
         images.append(after)
     return tuple(steps), images
 
@@ -164,66 +163,39 @@ def _draw_kinds(count: int, grey: bool, rng: np.random.Generator) -> list[str]:
     return [names[i] for i in rng.choice(len(names), count, replace=False, p=weights / weights.sum())]
 
 
-def _draw_step(kind: str, image: np.ndarray, wanted: float, rng: np.random.Generator, held_out: bool) -> Step | None:
-    """A kind at about a wanted error, ready to be applied to other pictures of the same size too."""
+def _draw_step(
+    kind: str, image: np.ndarray, wanted: float, rng: np.random.Generator, held_out: bool
+) -> tuple[Step, np.ndarray] | None:
+    """A kind at about a wanted error on all of a picture, and what it makes of the picture."""
     seed = int(rng.integers(2**63))
     if kind == UNKNOWN:
-        choice = families(held_out, image.ndim == 3)
-        family = choice[int(rng.integers(len(choice)))]
-        least = wanted if rng.random() < 0.5 else np.inf
-        strange = make_unlisted(family, image, np.random.default_rng(seed))
-        error = mse(image, strange)
-        weight = float(np.clip(np.sqrt(least / max(error, 1e-9)), 0.2, 1.0))
-        if weight**2 * error < 4:
-            return None
-
-        def make_strange(other: np.ndarray) -> np.ndarray:
-            made = make_unlisted(family, other, np.random.default_rng(seed))
-            return made if weight == 1 else quantise(other + np.float32(weight) * (made.astype(np.float32) - other))
-
-        return Step(UNKNOWN, make_strange, {}, mask=family.name)
-    draw = _drawn(kind, image, seed)
-    search = Search(draw.path, image, wanted, 0.35)
+        return _draw_unlisted(image, wanted if rng.random() < 0.5 else np.inf, seed, held_out)
+    found = get(kind)
+    draw = found.draw_program(image, np.random.default_rng(seed))
+    search = Search(draw.path, image, wanted, NEAR)
     first = draw.end / 30 if draw.first is None else draw.first(wanted)
     search.bisect(draw.end, first=first, steps=2, at_zero=0.0)
-    strength = search.strength
-    if search.measured < 1:
+    if search.measured < LEAST_ERROR:
         return None
-    if draw.settings is not None:
-        settings = draw.settings(strength)
-        return Step(kind, lambda other: quantise(get(kind).apply(other, settings)), settings.words())
-    field = (rng.random(image.shape, dtype=np.float32) - 0.5) * np.float32(rng.uniform(0.5, 1.5))
-    dither = field if rng.random() < 0.3 else None
+    settings = draw.settings(search.strength)
+    return Step(kind, lambda other: quantise(found.apply(other, settings)), settings.words()), search.image
+
+
+def _draw_unlisted(image: np.ndarray, wanted: float, seed: int, held_out: bool) -> tuple[Step, np.ndarray] | None:
+    """A fault without a name, mixed with the picture where it is stronger than wanted."""
+    rng = np.random.default_rng(seed)
+    choice = families(held_out, image.ndim == 3)
+    family = choice[int(rng.integers(len(choice)))]
+    state = int(rng.integers(2**63))
+    strange = make_unlisted(family, image, np.random.default_rng(state))
+    weight = np.float32(np.clip(np.sqrt(wanted / max(mse(image, strange), 1e-9)), 0.2, 1.0))
 
     def make(other: np.ndarray) -> np.ndarray:
-        path = draw.path if other is image else _drawn(kind, other, seed).path
-        copy = path(strength)
-        return quantise(copy if dither is None or copy.dtype == np.uint8 else copy + dither)
+        made = make_unlisted(family, other, np.random.default_rng(state))
+        return made if weight == 1 else quantise(other + weight * (made.astype(np.float32) - other))
 
-    return Step(kind, make, draw.parameters(strength))
-
-
-def words_of(kind: str, image: np.ndarray, seed: int) -> dict[str, float]:
-    """Settings of one random way of making a kind, weak."""
-    draw = _drawn(kind, image, seed)
-    return draw.parameters(draw.end / 30)
-
-
-def _drawn(kind: str, image: np.ndarray, seed: int) -> Draw:
-    found = get(kind)
-    if hasattr(found, "Settings"):
-        return found.draw_program(image, np.random.default_rng(seed))
-    if image.ndim == 2 or kind in COLOR_KINDS:
-        return found.draw(image, np.random.default_rng(seed))
-    grey = image.mean(-1)
-    statistics = {"mean": float(grey.mean()), "spread": float(grey.std()), "middle": float(np.median(grey))}
-    channels = [np.ascontiguousarray(image[..., c]) for c in range(3)]
-    draws = [found.draw(channel, np.random.default_rng(seed), **statistics) for channel in channels]
-
-    def path(strength: float) -> np.ndarray:
-        return np.stack([draw.path(strength) for draw in draws], -1)
-
-    return Draw(path, draws[0].end, draws[0].parameters, draws[0].first)
+    made = strange if weight == 1 else quantise(image + weight * (strange.astype(np.float32) - image))
+    return None if mse(image, made) < LEAST_STRANGE else (Step(UNKNOWN, make, {}, program=family.name), made)
 
 
 def block_error(a: np.ndarray, b: np.ndarray) -> np.ndarray:
