@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from llise.colours import pixels_of, planes_of
 from llise.kinds.grey import quantise
 
 
@@ -19,8 +20,10 @@ def _same(piece: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def _rounded(piece: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Rounded down or up where a program computed with fractions."""
-    share = rng.uniform(0.05, 1)
-    change = np.where(rng.random(piece.shape) < share, rng.choice([-1, 1], piece.shape if rng.random() < 0.5 else None), 0)
+    if rng.random() < 0.5:  # one way only: a shift by a whole level would be one of luminance
+        change = (rng.random(piece.shape) < rng.uniform(0.05, 0.6)) * rng.choice([-1, 1])
+    else:
+        change = (rng.random(piece.shape) < rng.uniform(0.05, 1)) * rng.choice([-1, 1], piece.shape)
     return quantise(piece.astype(np.float32) + change)
 
 
@@ -46,9 +49,7 @@ def _luma_chroma(piece: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """To 8-bit luma and chroma and back, as players of films do."""
     if piece.ndim == 2:
         return quantise(np.rint(piece * np.float32(219 / 255)) * np.float32(255 / 219))
-    from PIL import Image
-
-    return np.asarray(Image.fromarray(piece).convert("YCbCr").convert("RGB"))
+    return quantise(pixels_of(np.rint(planes_of(piece))))
 
 
 def _fewer_bits(piece: np.ndarray, rng: np.random.Generator) -> np.ndarray:

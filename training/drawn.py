@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,14 @@ from training.fields import log_uniform, noise, smooth, unit
 Colour = tuple[int, int, int]
 Fonts = Sequence[Path]
 
-WORDS = (
-    "the of and a to in is was he for it with as his on be at by had not are but from or have an they which one you "
-    "were her all she there would their we him been has when who will more no if out so said what up its about into "
-    "than them can only other new some could time these two may then do first any my now such like our over man me "
-    "even most made after also did many before must through years where much your way well down should because each "
-    "Account Settings Search Dashboard Overview Revenue Users Orders Total Export Import Save Cancel Delete Profile "
-    "January February March Monday Status Active Pending Failed Report 2024 128 3.14 42% $1,250 10:45 v2.1 #3071"
-).split()
+WORDS = """
+    the of and a to in is was he for it with as his on be at by had not are but from or have an they which one you
+    were her all she there would their we him been has when who will more no if out so said what up its about into
+    than them can only other new some could time these two may then do first any my now such like our over man me
+    even most made after also did many before must through years where much your way well down should because each
+    Account Settings Search Dashboard Overview Revenue Users Orders Total Export Import Save Cancel Delete Profile
+    January February March Monday Status Active Pending Failed Report 2024 128 3.14 42% $1,250 10:45 v2.1 #3071
+""".split()  # noqa: SIM905 - as text it can be read
 
 
 @lru_cache(maxsize=256)
@@ -30,7 +31,7 @@ def _font(file: Path, size: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(file), size)
 
 
-def _pick(rng: np.random.Generator, items: Sequence):  # noqa: ANN202 - of whatever the items are
+def _pick(rng: np.random.Generator, items: Sequence):
     return items[int(rng.integers(len(items)))]
 
 
@@ -54,7 +55,9 @@ class Theme:
         step = int(rng.integers(8, 26)) * (1 if dark else -1)
         self.panel: Colour = tuple(int(np.clip(v + step, 0, 255)) for v in self.paper)  # type: ignore[assignment]
         ink = int(rng.integers(190, 256) if dark else rng.integers(0, 70))
-        self.ink: Colour = (ink, ink, ink) if rng.random() < 0.7 else _colour(rng, 180, 256) if dark else _colour(rng, 0, 90)
+        self.ink: Colour = (
+            (ink, ink, ink) if rng.random() < 0.7 else _colour(rng, 180, 256) if dark else _colour(rng, 0, 90)
+        )
         self.faint: Colour = tuple((a + b) // 2 for a, b in zip(self.paper, self.ink))  # type: ignore[assignment]
         self.accents = [_colour(rng, 20, 240) for _ in range(4)]
         self.font, self.heading = _pick(rng, fonts), _pick(rng, fonts)
@@ -91,14 +94,23 @@ def page(shape: tuple[int, int], rng: np.random.Generator, fonts: Fonts) -> Imag
     return image
 
 
-def _line(pen: ImageDraw.ImageDraw, at: tuple[int, int], width: int, font: ImageFont.FreeTypeFont, rng: np.random.Generator, ink: Colour) -> None:
+def _line(
+    pen: ImageDraw.ImageDraw,
+    at: tuple[int, int],
+    width: int,
+    font: ImageFont.FreeTypeFont,
+    rng: np.random.Generator,
+    ink: Colour,
+) -> None:
     text = _words(rng, max(width // (4 * int(font.size)) + 3, 2))
     while text and pen.textlength(text, font) > width:
         text = text.rpartition(" ")[0]
     pen.text(at, text, ink, font)
 
 
-def _figure(image: Image.Image, pen: ImageDraw.ImageDraw, box: tuple[int, int, int, int], rng: np.random.Generator, theme: Theme) -> None:
+def _figure(
+    image: Image.Image, pen: ImageDraw.ImageDraw, box: tuple[int, int, int, int], rng: np.random.Generator, theme: Theme
+) -> None:
     """A flat panel, a gradient, or a textured picture."""
     left, top, right, bottom = box
     if rng.random() < 0.4 or right - left < 8:
@@ -140,7 +152,15 @@ def interface(shape: tuple[int, int], rng: np.random.Generator, fonts: Fonts) ->
     return image
 
 
-def _card(image: Image.Image, pen: ImageDraw.ImageDraw, box: tuple[int, int, int, int], rng: np.random.Generator, theme: Theme, size: int, round_: int) -> None:
+def _card(
+    image: Image.Image,
+    pen: ImageDraw.ImageDraw,
+    box: tuple[int, int, int, int],
+    rng: np.random.Generator,
+    theme: Theme,
+    size: int,
+    round_: int,
+) -> None:
     left, top, right, bottom = box
     font = _font(theme.font, size)
     pen.rounded_rectangle(box, round_, theme.panel, theme.faint if rng.random() < 0.4 else None)
@@ -154,7 +174,9 @@ def _card(image: Image.Image, pen: ImageDraw.ImageDraw, box: tuple[int, int, int
                 pen.text((x, y), _words(rng, 1), theme.ink, font)
     elif way == 1:  # a number
         pen.text(inner[:2], _words(rng, 2), theme.faint, font)
-        pen.text((inner[0], inner[1] + 2 * size), f"{rng.integers(10, 99999):,}", theme.ink, _font(theme.heading, 2 * size))
+        pen.text(
+            (inner[0], inner[1] + 2 * size), f"{rng.integers(10, 99999):,}", theme.ink, _font(theme.heading, 2 * size)
+        )
     elif way == 2:  # fields and buttons
         for y in range(inner[1], inner[3] - 2 * size, int(3 * size)):
             pen.rounded_rectangle([inner[0], y, inner[2], y + 2 * size], round_, theme.paper, theme.faint)
@@ -171,7 +193,9 @@ def _card(image: Image.Image, pen: ImageDraw.ImageDraw, box: tuple[int, int, int
     elif way == 4:  # list with avatars
         for y in range(inner[1], inner[3] - 2 * size, int(2.8 * size)):
             pen.ellipse([inner[0], y, inner[0] + 2 * size, y + 2 * size], _colour(rng, 30, 230))
-            _line(pen, (inner[0] + int(2.6 * size), y + size // 2), inner[2] - inner[0] - 3 * size, font, rng, theme.ink)
+            _line(
+                pen, (inner[0] + int(2.6 * size), y + size // 2), inner[2] - inner[0] - 3 * size, font, rng, theme.ink
+            )
     elif way == 5 and inner[2] - inner[0] > 16 and inner[3] - inner[1] > 16:
         _figure(image, pen, inner, rng, theme)
     else:
@@ -189,10 +213,13 @@ def chart(shape: tuple[int, int], rng: np.random.Generator, fonts: Fonts) -> Ima
     pen.text((left, size), _words(rng, 4), theme.ink, _font(theme.heading, int(1.3 * size)))
     way = int(rng.integers(5))
     if way == 4:
-        cuts, radius = np.concatenate([[0], np.sort(rng.uniform(0, 360, 5)), [360]]), 0.45 * min(right - left, bottom - top)
+        cuts, radius = (
+            np.concatenate([[0], np.sort(rng.uniform(0, 360, 5)), [360]]),
+            0.45 * min(right - left, bottom - top),
+        )
         middle = (left + right) / 2, (top + bottom) / 2
         box = [middle[0] - radius, middle[1] - radius, middle[0] + radius, middle[1] + radius]
-        for a, b in zip(cuts, cuts[1:]):
+        for a, b in pairwise(cuts):
             pen.pieslice(box, a, b, _colour(rng, 40, 230), theme.paper, big)
     else:
         for value in np.linspace(0, 1, int(rng.integers(4, 9))):
@@ -214,7 +241,9 @@ def chart(shape: tuple[int, int], rng: np.random.Generator, fonts: Fonts) -> Ima
                     pen.ellipse([a, b, a + 0.5 * size, b + 0.5 * size], colour)
             else:
                 pen.polygon([(left, bottom), *((float(a), float(b)) for a, b in zip(x, y)), (right, bottom)], colour)
-            pen.rectangle([right - 8 * size, top + 2 * series * size, right - 7 * size, top + (2 * series + 1) * size], colour)
+            pen.rectangle(
+                [right - 8 * size, top + 2 * series * size, right - 7 * size, top + (2 * series + 1) * size], colour
+            )
             pen.text((right - 6.5 * size, top + 2 * series * size), _words(rng, 1), theme.ink, font)
         pen.line([left, top, left, bottom, right, bottom], theme.ink, big)
     return image.resize((width, height), Image.Resampling.BOX)
@@ -274,7 +303,9 @@ def shapes(shape: tuple[int, int], rng: np.random.Generator, fonts: Fonts) -> Im
         (x, y), (w, h) = rng.uniform(-0.1, 1, 2) * image.size, rng.uniform(8, 0.3 * max(image.size), 2)
         colour, way = _pick(rng, palette), int(rng.integers(5))
         if way == 0:
-            pen.rounded_rectangle([x, y, x + w, y + h], int(rng.integers(0, int(min(w, h) / 2) + 1)), colour, outline, 3)
+            pen.rounded_rectangle(
+                [x, y, x + w, y + h], int(rng.integers(0, int(min(w, h) / 2) + 1)), colour, outline, 3
+            )
         elif way == 1:
             pen.ellipse([x, y, x + w, y + h], colour, outline, 3)
         elif way == 2:

@@ -46,7 +46,9 @@ def block_transform(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     blocks = planes.reshape(3, height // side, side, width // side, side).swapaxes(2, 3)
     matrix = _matrix(side, side <= 16 and rng.random() < 0.3)
     i, j = np.ogrid[:side, :side]
-    step = np.float32(log_uniform(rng, 8, 160)) * (1 + np.float32(rng.uniform(0, 3)) * (i + j) / side).astype(np.float32)
+    step = np.float32(log_uniform(rng, 8, 160)) * (1 + np.float32(rng.uniform(0, 3)) * (i + j) / side).astype(
+        np.float32
+    )
     coded = np.rint(matrix @ blocks @ matrix.T / step) * step
     coded = (matrix.T @ coded @ matrix).swapaxes(2, 3).reshape(3, height, width)
     coded = np.moveaxis(coded, 0, -1)[: image.shape[0], : image.shape[1]]
@@ -80,7 +82,10 @@ def shrunk_wavelets(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return out
 
     if rng.random() < 0.3:  # shifted and averaged, as denoisers do
-        return sum(np.roll(level(np.roll(image, s, (0, 1)), 0), (-s[0], -s[1]), (0, 1)) for s in ((0, 0), (1, 1), (2, 3))) / 3
+        return (
+            sum(np.roll(level(np.roll(image, s, (0, 1)), 0), (-s[0], -s[1]), (0, 1)) for s in ((0, 0), (1, 1), (2, 3)))
+            / 3
+        )
     return level(image, 0)
 
 
@@ -159,5 +164,5 @@ def damaged_bytes(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         elif way == 1:
             part ^= np.uint8(1 << int(rng.integers(3, 8)))
         else:
-            part[:] = part[:: int(rng.choice([-1, 3])) ][np.arange(part.size) % max(part[:: 3].size, 1)]
+            part[:] = part[:: int(rng.choice([-1, 3]))][np.arange(part.size) % max(part[::3].size, 1)]
     return data.reshape(image.shape).astype(np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from training.fields import log_uniform, noise, places, smooth
+from training.fields import noise, places, smooth
 
 
 def _moved(image: np.ndarray, dy: np.ndarray, dx: np.ndarray) -> np.ndarray:

@@ -37,7 +37,9 @@ def correlated(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def grain(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Film grain: soft, strongest in the middle greys."""
-    field = unit(ndimage.gaussian_filter(noise(own_or_common(image.shape, rng), rng), (s := rng.uniform(0.5, 1.3), s, 0)))
+    field = unit(
+        ndimage.gaussian_filter(noise(own_or_common(image.shape, rng), rng), (s := rng.uniform(0.5, 1.3), s, 0))
+    )
     grey = luma(image)[..., None] / 255
     return image + log_uniform(rng, 6, 40) * field * (4 * grey * (1 - grey)) ** rng.uniform(0.5, 2)
 

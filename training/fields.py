@@ -30,7 +30,9 @@ def places(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def smooth(shape: tuple[int, ...], size: float, rng: np.random.Generator) -> np.ndarray:
     """Smooth random field (h, w) with structures of about `size` pixels."""
     coarse = noise((max(int(shape[0] / size), 1) + 3, max(int(shape[1] / size), 1) + 3), rng)
-    field = Image.fromarray(coarse).resize((shape[1], shape[0]), Image.Resampling.BICUBIC, (1, 1, *np.subtract(coarse.shape[::-1], 1)))
+    field = Image.fromarray(coarse).resize(
+        (shape[1], shape[0]), Image.Resampling.BICUBIC, (1, 1, *np.subtract(coarse.shape[::-1], 1))
+    )
     return unit(np.asarray(field))
 
 

@@ -32,17 +32,16 @@ from training.drawn import draw_pictures
 
 LIST = Path(__file__).with_name("pictures.json")
 SEED = 20
-SIDES = 1000, 720  # most pixels of the longer and the shorter side
+SIDES = 900, 660  # most pixels of the longer and the shorter side
 LEAST_FONTS = 5
 
 Row = dict[str, str | float]
+PIP = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
 COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
     "npm": lambda package, version: ["npm", "pack", "--silent", f"{package}@{version}"],
-    "pypi": lambda package, version: [
-        sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", f"{package}=={version}"
-    ],
+    "pypi": lambda package, version: [*PIP, f"{package}=={version}"],
     "debian": lambda package, version: ["apt-get", "download", f"{package}={version}"],
-}  # fmt: skip
+}
 
 
 def fetch(source: str, package: str, version: str, archives: Path) -> Path | None:
@@ -67,9 +66,12 @@ def members(archive: Path, names: set[str]) -> Iterator[tuple[str, bytes]]:
             yield from ((name, store.read(name)) for name in names & set(store.namelist()))
         return
     if archive.suffix == ".deb":
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE) as unpacked:
-            with tarfile.open(fileobj=unpacked.stdout, mode="r|") as store:
-                yield from _of_tar(store, names)
+        command = ["dpkg-deb", "--fsys-tarfile", str(archive)]
+        with (
+            subprocess.Popen(command, stdout=subprocess.PIPE) as unpacked,
+            tarfile.open(fileobj=unpacked.stdout, mode="r|") as store,
+        ):
+            yield from _of_tar(store, names)
         return
     with tarfile.open(archive) as store:
         yield from _of_tar(store, names)
@@ -130,7 +132,9 @@ def collect(folder: Path) -> dict[str, np.ndarray]:
         files.append(fonts / Path(str(row["file"])).name)
         files[-1].write_bytes(data)
     if len(files) < LEAST_FONTS:
-        raise SystemExit(f"{len(files)} of {len(listed['fonts'])} fonts were fetched; {LEAST_FONTS} are needed to draw text")
+        raise SystemExit(
+            f"{len(files)} of {len(listed['fonts'])} fonts were fetched; {LEAST_FONTS} are needed to draw text"
+        )
     pictures, counts = {}, defaultdict(int)
     for row, data in contents(listed["pictures"], archives):
         package = str(row["package"]).strip("@").replace("/", "-")
@@ -148,7 +152,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pictures = collect(folder)
     partial = folder / "photos.tmp.npz"
-    np.savez_compressed(partial, **pictures)
+    np.savez(partial, **pictures)
     os.replace(partial, folder / "photos.npz")
     print(f"{len(pictures)} pictures in {folder / 'photos.npz'}")
 

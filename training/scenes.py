@@ -30,7 +30,7 @@ LEFT_OUT = np.uint32(1 << 31)
 CONTENT = "content"
 ERRORS = 2.0, 1500.0  # mean squared errors that are asked for, evenly in the logarithm
 NEAR = 0.35  # relative distance from it that will do, since errors are random anyway
-LEAST_ERROR, LEAST_STRANGE = 1.0, 4.0  # of a kind, and of a fault without a name, which weaker tells nothing
+LEAST_ERROR, LEAST_STRANGE = 1.5, 4.0  # of a kind, and of a fault without a name, which weaker tells nothing
 LEAST_CHANGE = 0.3  # mean squared error of a block below which nobody sees a kind
 LEAST_BLOCK_SHARE = 0.01  # of a block's error: of 192 values, less drowns in what else changed them
 LEAST_SHARE = 0.03  # of a region's error that must be a step's, and must still be there after the others
@@ -75,6 +75,7 @@ class Scene:
     form: str = ""
     steps: tuple[Step, ...] = ()
     shape: tuple[int, int] = (0, 0)  # of what is not padding
+    grey: bool = False  # steps were made on one channel
 
 
 def draw_scene(
@@ -88,7 +89,7 @@ def draw_scene(
     small = rng.random() < SMALL_SHARE
     own = int(rng.integers(2, side // BLOCK + 1)) * BLOCK if small else side
     piece = draw_piece(picture, own, rng, grey)
-    if min(piece.shape[:2]) < 2 * BLOCK or (piece.std() < 2 and rng.random() < 0.9):
+    if min(piece.shape[:2]) < 2 * BLOCK or (piece[::2, ::2].std() < 2 and rng.random() < 0.9):
         return None
     if rng.random() < PRISTINE_SHARE:
         rows, cols = (n // BLOCK for n in piece.shape[:2])
@@ -113,7 +114,7 @@ def _padded(
     full = np.full((side // BLOCK, side // BLOCK), LEFT_OUT, np.uint32)
     full[: height // BLOCK, : width // BLOCK] = labels
     settings = {step.kind: step.words for step in steps if step.words}
-    return Scene(pages[0], pages[1], full, settings, form, steps, shape)
+    return Scene(pages[0], pages[1], full, settings, form, steps, shape, reference.ndim == 2)
 
 
 def _steps(
@@ -154,13 +155,12 @@ def _regions(shape: tuple[int, int], form: str, rng: np.random.Generator) -> dic
 
 def _draw_kinds(count: int, grey: bool, rng: np.random.Generator) -> list[str]:
     """Different kinds; the paper's six half as often again as the others, JPEG 2000, which takes long, less often."""
-    if rng.random() < UNLISTED_SHARE * (1 if count == 1 else 0.7):
-        kinds = _draw_kinds(count, grey, rng) if count > 1 else [UNKNOWN]
-        kinds[int(rng.integers(count))] = UNKNOWN
-        return kinds
     names = NAMED_KINDS if grey else (*NAMED_KINDS, *COLOR_KINDS)
     weights = np.array([1.5 if n in KINDS else 0.7 if n == "jpeg2000" else 1.0 for n in names])
-    return [names[i] for i in rng.choice(len(names), count, replace=False, p=weights / weights.sum())]
+    kinds = [names[i] for i in rng.choice(len(names), count, replace=False, p=weights / weights.sum())]
+    if rng.random() < UNLISTED_SHARE:
+        kinds[int(rng.integers(count))] = UNKNOWN
+    return kinds
 
 
 def _draw_step(
@@ -201,13 +201,13 @@ def _draw_unlisted(image: np.ndarray, wanted: float, seed: int, held_out: bool) 
 def block_error(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Mean squared error of each block, float32 (rows, cols)."""
     rows, cols = (n // BLOCK for n in a.shape[:2])
-    square = np.subtract(a, b, dtype=np.int16).astype(np.float32) ** 2
-    return square.reshape(rows, BLOCK, cols, -1).mean((1, 3)) if a.ndim == 2 else _block_mean(square.mean(-1))
+    blocks = np.subtract(a, b, dtype=np.int16).astype(np.float32).reshape(rows, BLOCK, cols, -1)
+    return np.einsum("rycx,rycx->rc", blocks, blocks) / (BLOCK * blocks.shape[-1])
 
 
 def _block_mean(values: np.ndarray) -> np.ndarray:
     rows, cols = (n // BLOCK for n in values.shape)
-    return values.reshape(rows, BLOCK, cols, BLOCK).mean((1, 3))
+    return np.einsum("rycx->rc", values.reshape(rows, BLOCK, cols, BLOCK)) / BLOCK**2
 
 
 def label_blocks(steps: tuple[Step, ...], images: list[np.ndarray]) -> np.ndarray | None:
@@ -246,7 +246,11 @@ def _covered(step: Step, before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Share of the pixels of each block that a step reaches; thin strokes of content count twice."""
     if step.kind == CONTENT:
         different = before != after
-        return 2 * _block_mean((different if before.ndim == 2 else different.any(-1)).astype(np.float32))
+        return 2 * _block_mean(
+            (different if before.ndim == 2 else different[..., 0] | different[..., 1] | different[..., 2]).astype(
+                np.float32
+            )
+        )
     rows, cols = (n // BLOCK for n in before.shape[:2])
     return np.ones((rows, cols), np.float32) if step.cover is None else _block_mean(step.cover)
 

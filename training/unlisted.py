@@ -90,7 +90,7 @@ def families(held_out: bool, in_colour: bool = True) -> tuple[Family, ...]:
 
 
 def make_unlisted(family: Family, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Copy of an 8-bit picture, grey or in colour, with a fault of a family; three in ten are mixed with the picture."""
+    """Copy of a picture of uint8, grey or in colour, with a fault of a family; three in ten are weakened."""
     base = (image if image.ndim == 3 else image[..., None].repeat(3, 2)).astype(np.float32)
     copy = family.makers[int(rng.integers(len(family.makers)))](base, rng)
     if rng.random() < 0.3:
