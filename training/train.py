@@ -49,12 +49,12 @@ class Ring:
         return min(self.total, self.capacity)
 
     def _read(self) -> None:
-        seen: set[str] = set()
+        seen: set[tuple[str, float]] = set()
         while True:
             for path in sorted(self.folder.glob("*.npz")):
-                if path.name in seen or ".tmp" in path.name:
+                if ".tmp" in path.name or (mark := (path.name, path.stat().st_mtime)) in seen:
                     continue
-                seen.add(path.name)
+                seen.add(mark)
                 with np.load(path) as z:
                     item = tuple(z[k] for k in ("ref", "cop", "lab"))
                 if not self.keep:
