@@ -27,10 +27,7 @@ DEFAULTS: dict[str, Any] = {
         # In the order of llise.look.scoring.COLUMNS; from the prototype, to be fitted by score_fit.py.
         "weights": [1.0, 0.3, 0.6, 0.8, -0.6, -1.0, -0.8, -0.8, -0.6, 1.5, -0.15],
         "sizes": [6, 30, 200],  # blocks that divide regions into classes with a calibration each
-        "calibration": [
-            [0.0, 0.0],
-            [1.0, 1.0],
-        ],  # or one such curve for each class: probability of the score -> share right
+        "calibration": [[[0.0, 0.0], [1.0, 1.0]]],  # one curve, or one for each class: probability -> share right
         "sure": {"gap": 2.0, "explained": 0.97, "confidence": 0.99},  # when one refit is enough, and what it is worth
         "said": 0.7,  # calibrated probability from which a confidence of .7 or more is said
         "known": [],  # sorted strangeness of regions with named kinds, for p-values
