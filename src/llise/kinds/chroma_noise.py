@@ -115,7 +115,7 @@ class ChromaNoise(ColorKind):
         covariance = sigma**2 * (matrix * [1 - lean, 1 + lean]) @ matrix.T
         deviation = np.sqrt(np.diag(covariance)).astype(np.float32)
         clipped = clipped_power(before[used], deviation).mean(axis=0)
-        share = shared_power(error[used], covariance, clipped) if used is not mask else 1.0
+        share = shared_power(error[used], covariance, clipped)
 
         def spread(image: np.ndarray) -> np.ndarray:
             return np.float32(share) * clipped_power(image, deviation)

@@ -87,26 +87,24 @@ class Content(Kind):
         return covered(image, layer, settings.share, settings.seam)
 
     def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
-        from llise.kinds.content_fit import find_content  # only here: ndimage is slow to import
+        from llise.kinds.content_fit import Cover, find_content  # only here: ndimage is slow to import
 
         before, after = in_colour(reference), in_colour(copy)
         differs = mask & (np.abs(after - before) > 0.5).any(axis=2)
         if not differs.any():
             return None
-        grey = before.shape[2] == 1 or bool(
-            (before[..., :1] == before[..., 1:]).all() and (after[..., :1] == after[..., 1:]).all()
-        )
+        grey = not any((image != image[..., :1]).any() for image in (before, after))
         damaged = np.zeros(mask.shape, bool)
         for channel in range(1 if grey else before.shape[2]):
             damaged |= find_content(before[..., channel], after[..., channel], mask)
+        cover = Cover.of(before, after, mask, damaged)
         size = max(int(np.count_nonzero(mask)), 1)
-        share, most = np.count_nonzero(damaged & mask) / size, np.count_nonzero(differs) / size
+        share, most = np.count_nonzero(cover.covered & mask) / size, np.count_nonzero(differs) / size
         if not share:
             return None
-        places = damaged if copy.ndim == 2 else damaged[..., None]
 
         def apply(image: np.ndarray) -> np.ndarray:
-            return np.where(places, copy, image).astype(np.float32)
+            return cover.over(in_colour(image)).reshape(image.shape)
 
         # A pixel of the cover may have the level that was there; what differs besides may be the edge of the cover.
         return Fit({"coverage": share}, apply, intervals={"coverage": (0.98 * share, max(most, 1.02 * share))})

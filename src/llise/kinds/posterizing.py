@@ -101,11 +101,12 @@ def draw_settings(
         start = QuantizationSettings(256.0, "adaptive", seed=seed)
         return lambda s: replace(start, levels=float(max(round(256 / (1 + s)), 2))), 127.0, lambda e: 2 * e**0.5
     low, high = 0.0, 255.0
-    if rng.random() < 0.2:
-        low, high = float(image.min()), float(max(image.max(), image.min() + 1))
     rule, whole = str(rng.choice(RULES, p=[0.4, 0.25, 0.15, 0.2])), bool(rng.random() < 0.85)
     dither = str(rng.choice(["none", "floyd", "ordered", "random"], p=[0.74, 0.14, 0.08, 0.04]))
     plane = draw_plane(rng, image, 0.12) if dither == "none" else "rgb"
+    whole = whole or dither != "none" or rule == "stretched"
+    if dither == "none" and rng.random() < 0.2:
+        low, high = float(image.min()), float(max(image.max(), image.min() + 1))
     start = QuantizationSettings(256.0, "even", rule, low, high, "rgb" if plane == "lab" else plane, dither=dither)
 
     def even(strength: float) -> QuantizationSettings:

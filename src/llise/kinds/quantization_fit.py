@@ -39,9 +39,8 @@ def fit_quantization(reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) 
     if trials[0].error > good:
         trials += _ordered(image, copy, mask, after) + _planes(image, copy, mask) + _bits(before, after)
     if min(trial.error for trial in trials) > good:
-        trials += _palettes(image, copy, mask, before, after) + [_steps(before, after)]
-    if min(trial.error for trial in trials) > 0.1 * total:
-        trials += _dithered(before, after)
+        dithered = _dithered(before, after)
+        trials += dithered + _palettes(image, copy, mask, before, after, not dithered) + _steps(before, after)
     least = min(trial.error for trial in trials)
     best = next(trial for trial in trials if trial.error <= NEAR[0] * least + NEAR[1])
     words = dict.fromkeys(best.settings.words(), best.interval)
@@ -175,7 +174,7 @@ def _colors(after: np.ndarray) -> np.ndarray | None:
 
 
 def _palettes(
-    image: np.ndarray, copy: np.ndarray, mask: np.ndarray, before: np.ndarray, after: np.ndarray
+    image: np.ndarray, copy: np.ndarray, mask: np.ndarray, before: np.ndarray, after: np.ndarray, dither: bool
 ) -> list[Trial]:
     """The palette that the copy shows, and those that Pillow would choose if the picture is whole."""
     colors = _colors(after)
@@ -188,9 +187,9 @@ def _palettes(
     trials = [_tried(image, copy, mask, shown, interval)]
     if mask.all():
         ways = [QuantizationSettings(float(count), "palette", method=method) for method in METHODS]
-        exact = [_tried(image, copy, mask, way, (count - 0.5, count + 0.5)) for way in ways]
+        exact = [_tried(image, copy, mask, way, interval) for way in ways]  # a method may choose fewer than it may
         trials = [trial for trial in exact if trial.error == 0] + trials
-    if trials[0].error > 0.1 * float(np.mean((after - before) ** 2)):
+    if dither and trials[0].error > 0.1 * float(np.mean((after - before) ** 2)):
         trials += [_palette_noise(image, mask, after, shown, interval)]
     return trials
 
@@ -210,8 +209,11 @@ def _palette_noise(
     return Trial(replace(shown, dither="floyd"), abs(total - times * least) + 0.03 * total, interval, noise)
 
 
-def _steps(before: np.ndarray, after: np.ndarray) -> Trial:
-    """The most frequent level after each level, of each channel: levels that were fitted to the picture."""
+def _steps(before: np.ndarray, after: np.ndarray) -> list[Trial]:
+    """The most frequent level after each level, of each channel: levels that were fitted to the picture.
+
+    Anything that changes levels alike is a table, so it must have few steps, and pays for them.
+    """
     tables, counts, errors = [], [], []
     for channel in range(before.shape[1]):
         x, y = before[:, channel].astype(np.intp), np.clip(np.rint(after[:, channel]), 0, 255).astype(np.intp)
@@ -220,12 +222,13 @@ def _steps(before: np.ndarray, after: np.ndarray) -> Trial:
         table = pairs.argmax(axis=1)
         errors.append(float(np.mean((table[x] - after[:, channel]) ** 2)))
         counts.append(len(np.unique(table[known])))
+        if counts[-1] > 0.4 * len(known) + 1:
+            return []
         tables.append(table[known[np.abs(np.arange(256)[:, None] - known).argmin(axis=1)]])
     count = float(max(counts))
     settings = QuantizationSettings(count, "table", table=tuple(int(level) for level in np.concatenate(tables)))
-    # Anything that changes levels alike is a table: it must pay for its steps.
-    price = 1 + count / 64
-    return Trial(settings, float(np.mean(errors)) * price + 0.1 * count / 64, (count - 0.5, 1.5 * count + 2))
+    error = float(np.mean(errors)) * (1 + count / 64) + 0.1 * count / 64
+    return [Trial(settings, error, (count - 0.5, 1.5 * count + 2))]
 
 
 def _dithered(before: np.ndarray, after: np.ndarray) -> list[Trial]:
