@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from llise import LLISE, KernelLLISE, datasets, engine
-from llise.recognition import nearest_labels
+from llise.manifold.recognition import nearest_labels
 
 CASES = {
     "LLISE, sphere, p = 4": (LLISE, {}),

@@ -15,8 +15,6 @@ from cuda_emulation import emulated_launch
 from problems import blocks_of, bytes_of, constant_of, degenerate_problems, local_problems, photographs
 
 from llise import LLISE, KernelLLISE, engine
-from llise.blocks import prepare
-from llise.embedding import content_start
 from llise.engine import (
     array_engine,
     backend,
@@ -29,7 +27,9 @@ from llise.engine import (
     numba_engine,
 )
 from llise.engine.backend import to_numpy
-from llise.recognition import nearest_labels
+from llise.manifold.blocks import prepare
+from llise.manifold.embedding import content_start
+from llise.manifold.recognition import nearest_labels
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 torch.set_num_threads(1)

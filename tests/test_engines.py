@@ -16,17 +16,17 @@ from problems import KERNELS, blocks_of, bytes_of, constant_of, degenerate_probl
 
 import llise
 from llise import ADMM, LLISE, KernelLLISE, engine
-from llise.admm import embedding_start, weight_start
-from llise.blocks import prepare
-from llise.embedding import admm_embedding, content_start, exact_embedding
 from llise.engine import array_embedding, array_engine, cuda_engine, numba_engine
 from llise.engine.backend import to_numpy
 from llise.engine.numba_embedding import exact_embedding as compiled_embedding
 from llise.engine.steps import Steps
-from llise.gram import Kernel, local_gram, new_gram, take_local, training_gram
-from llise.neighbors import new_neighbors, training_neighbors
-from llise.objectives import reconstruction_value
-from llise.weights import admm_weights, exact_weights, semidefinite
+from llise.manifold.admm import embedding_start, weight_start
+from llise.manifold.blocks import prepare
+from llise.manifold.embedding import admm_embedding, content_start, exact_embedding
+from llise.manifold.gram import Kernel, local_gram, new_gram, take_local, training_gram
+from llise.manifold.neighbors import new_neighbors, training_neighbors
+from llise.manifold.objectives import reconstruction_value
+from llise.manifold.weights import admm_weights, exact_weights, semidefinite
 
 strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
 

@@ -23,9 +23,9 @@ from sklearn.manifold._locally_linear import barycenter_weights
 from llise.engine import numba_eigen
 from llise.engine.array_eigen import semidefinite_eigen
 from llise.engine.backend import to_numpy
-from llise.gram import Kernel
-from llise.objectives import reconstruction_gradient, reconstruction_value, ssim_distance
-from llise.weights import RIDGE, exact_weights, semidefinite
+from llise.manifold.gram import Kernel
+from llise.manifold.objectives import reconstruction_gradient, reconstruction_value, ssim_distance
+from llise.manifold.weights import RIDGE, exact_weights, semidefinite
 
 C = constant_of(16)
 DEGENERATE = degenerate_problems(np.random.default_rng(0))

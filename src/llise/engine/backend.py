@@ -18,24 +18,7 @@ Array = Any
 
 
 def namespace(array: Array) -> Any:
-    """Return the array API namespace of an array.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    module
-        NumPy itself for NumPy arrays; for torch tensors the namespace that array-api-compat provides.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import namespace
-    >>> namespace(np.zeros(2)) is np
-    True
-    """
+    """Return the array API namespace of an array."""
     if isinstance(array, np.ndarray | np.generic):
         return np
     if hasattr(array, "__array_namespace__"):
@@ -56,68 +39,17 @@ def _compat() -> Any:
 
 
 def is_torch(array: Array) -> bool:
-    """Return whether an array is a torch tensor, without importing torch.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import is_torch
-    >>> is_torch(np.zeros(2))
-    False
-    """
+    """Return whether an array is a torch tensor, without importing torch."""
     return type(array).__module__.partition(".")[0] == "torch"
 
 
 def device_of(array: Array) -> Any:
-    """Return the device of an array as its namespace's creation functions take it.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    device or None
-        None for NumPy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import device_of
-    >>> device_of(np.zeros(2)) is None
-    True
-    """
+    """Return the device of an array as its namespace's creation functions take it."""
     return None if isinstance(array, np.ndarray) else array.device
 
 
 def to_device(array: Array, device: Any) -> Array:
-    """Return a NumPy array as a torch tensor on a device, and any other array as it is.
-
-    Parameters
-    ----------
-    array : array
-    device : str, torch.device or None
-        None leaves NumPy arrays as they are, too.
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import to_device
-    >>> to_device(np.zeros(2), None)
-    array([0., 0.])
-    """
+    """Return a NumPy array as a torch tensor on a device, and any other array as it is."""
     if device is None or not isinstance(array, np.ndarray):
         return array
     check_device(device)
@@ -127,25 +59,7 @@ def to_device(array: Array, device: Any) -> Array:
 
 
 def check_device(device: Any) -> None:
-    """Refuse a device that torch does not have here.
-
-    Parameters
-    ----------
-    device : str, torch.device or None
-        None needs no torch.
-
-    Raises
-    ------
-    ImportError
-        Torch is not installed; the message names the extra.
-    ValueError
-        There is no such device.
-
-    Examples
-    --------
-    >>> from llise.engine.backend import check_device
-    >>> check_device(None)
-    """
+    """Refuse a device that torch does not have here."""
     if device is None:
         return
     try:
@@ -164,122 +78,31 @@ def check_device(device: Any) -> None:
 
 
 def like(array: Array, values: np.ndarray) -> Array:
-    """Return NumPy values as an array in the namespace and on the device of another.
-
-    Parameters
-    ----------
-    array : array
-        Gives namespace and device.
-    values : numpy.ndarray
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import like
-    >>> like(np.zeros(2), np.arange(3))
-    array([0, 1, 2])
-    """
+    """Return NumPy values as an array in the namespace and on the device of another."""
     xp = namespace(array)
     return values if xp is np else xp.asarray(values, device=device_of(array))
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """Return an array as a NumPy array on the CPU.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    numpy.ndarray
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import to_numpy
-    >>> to_numpy(np.arange(3))
-    array([0, 1, 2])
-    """
+    """Return an array as a NumPy array on the CPU."""
     if isinstance(array, np.ndarray):
         return array
     return array.detach().cpu().numpy() if is_torch(array) else np.asarray(array)
 
 
 def as_input(array: Array, values: Array) -> Array:
-    """Return results in the library of the input: as NumPy arrays where the input is one, else as they are.
-
-    Parameters
-    ----------
-    array : array
-        The input.
-    values : array
-        The results, which were computed on a device where one was asked for.
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import as_input
-    >>> as_input(np.zeros(2), np.arange(3))
-    array([0, 1, 2])
-    """
+    """Return results in the library of the input: as NumPy arrays where the input is one, else as they are."""
     return to_numpy(values) if isinstance(array, np.ndarray) else values
 
 
 def in_float64(values: Array) -> Array:
-    """Return values in float64, without a copy where they are so already.
-
-    Parameters
-    ----------
-    values : array
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import in_float64
-    >>> in_float64(np.float32([0.5, 2]))
-    array([0.5, 2. ])
-    """
+    """Return values in float64, without a copy where they are so already."""
     xp = namespace(values)
     return xp.astype(values, xp.float64, copy=False)
 
 
 def blocks_at_once(array: Array, bytes_per_block: int, on_cpu: int) -> int:
-    """Return how many blocks a chunk may have.
-
-    Parameters
-    ----------
-    array : array
-        What is worked on.
-    bytes_per_block : int
-        Memory that the steps need for one block.
-    on_cpu : int
-        The number on a CPU.
-
-    Returns
-    -------
-    int
-        As many as half of the free memory of a GPU holds; ``on_cpu`` elsewhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import blocks_at_once
-    >>> blocks_at_once(np.zeros(2), 1000, 64)
-    64
-    """
+    """Return how many blocks a chunk may have."""
     if not (is_torch(array) and array.device.type == "cuda"):
         return on_cpu
     import torch
@@ -289,53 +112,13 @@ def blocks_at_once(array: Array, bytes_per_block: int, on_cpu: int) -> int:
 
 
 def too_few_for_device(array: Array, blocks: int) -> bool:
-    """Return whether so few blocks are left that the CPU's cores finish them sooner than a GPU.
-
-    Parameters
-    ----------
-    array : array
-        What is worked on.
-    blocks : int
-        Blocks that are left.
-
-    Returns
-    -------
-    bool
-        False if the array is not on a GPU.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import too_few_for_device
-    >>> too_few_for_device(np.zeros(2), 1)
-    False
-    """
+    """Return whether so few blocks are left that the CPU's cores finish them sooner than a GPU."""
     return is_torch(array) and array.device.type == "cuda" and blocks <= 64 * cpu_count()
 
 
 @contextmanager
 def explained_device_errors() -> Iterator[None]:
-    """Say what to do about the errors of a GPU that is out of memory, fails or is lost.
-
-    Yields
-    ------
-    None
-        While the GPU may be used.
-
-    Raises
-    ------
-    MemoryError
-        The device has too little free memory.
-    RuntimeError
-        The device has failed.
-
-    Examples
-    --------
-    >>> from llise.engine.backend import explained_device_errors
-    >>> with explained_device_errors():
-    ...     1 + 1
-    2
-    """
+    """Say what to do about the errors of a GPU that is out of memory, fails or is lost."""
     try:
         yield
     except Exception as error:

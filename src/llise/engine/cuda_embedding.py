@@ -18,23 +18,7 @@ TILE = 4  # columns of the Cholesky factor that are made together
 
 
 def shared_bytes(n: int, k: int, p: int) -> int:
-    """Return the shared memory of a thread block, which ``cuda/rows.cuh`` divides.
-
-    Parameters
-    ----------
-    n, k, p : int
-        Images, neighbours, coordinates.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> from llise.engine.cuda_embedding import shared_bytes
-    >>> shared_bytes(121, 10, 4)
-    90512
-    """
+    """Return the shared memory of a thread block, which ``cuda/rows.cuh`` divides."""
     threads, sums, order = whole_warps(n), p * p + p, -(-n // TILE) * TILE
     exchanged = 2 * threads * p + (threads // WARP + 1) * sums + 2 * p * p + threads
     entries = 8 * threads * k + 2 * (3 * threads * k + threads + 32)

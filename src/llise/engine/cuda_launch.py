@@ -29,18 +29,7 @@ class Unsuitable(Exception):
 
 @cache
 def cupy() -> Any:
-    """Return CuPy, or None where it is not installed or cannot be loaded.
-
-    Returns
-    -------
-    module or None
-
-    Examples
-    --------
-    >>> from llise.engine.cuda_launch import cupy
-    >>> cupy() is None or cupy().__name__ == "cupy"
-    True
-    """
+    """Return CuPy, or None where it is not installed or cannot be loaded."""
     try:
         import cupy
     except ModuleNotFoundError:
@@ -52,23 +41,7 @@ def cupy() -> Any:
 
 
 def serves(array: Array) -> bool:
-    """Return whether the kernels serve an array: a torch tensor on an NVIDIA GPU, with CuPy installed.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.cuda_launch import serves
-    >>> serves(np.zeros(2))
-    False
-    """
+    """Return whether the kernels serve an array: a torch tensor on an NVIDIA GPU, with CuPy installed."""
     if not (is_torch(array) and array.device.type == "cuda"):
         return False
     import torch
@@ -77,27 +50,7 @@ def serves(array: Array) -> bool:
 
 
 def or_array_step(array_step: Callable) -> Callable[[Callable], Callable]:
-    """Return the decorator that lets the array namespace answer where a kernel is :class:`Unsuitable`.
-
-    Parameters
-    ----------
-    array_step : callable
-        The same step in the array namespace.
-
-    Returns
-    -------
-    callable
-        The decorator.
-
-    Examples
-    --------
-    >>> from llise.engine.cuda_launch import Unsuitable, or_array_step
-    >>> @or_array_step(abs)
-    ... def absolute(x):
-    ...     raise Unsuitable
-    >>> absolute(-2)
-    2
-    """
+    """Return the decorator that lets the array namespace answer where a kernel is :class:`Unsuitable`."""
 
     def decorated(step: Callable) -> Callable:
         @wraps(step)
@@ -113,62 +66,18 @@ def or_array_step(array_step: Callable) -> Callable[[Callable], Callable]:
 
 
 def whole_warps(threads: int) -> int:
-    """Return a number of threads, rounded up to whole warps.
-
-    Parameters
-    ----------
-    threads : int
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> from llise.engine.cuda_launch import whole_warps
-    >>> whole_warps(121)
-    128
-    """
+    """Return a number of threads, rounded up to whole warps."""
     return -(-threads // WARP) * WARP
 
 
 @cache
 def shared_memory_limit(device: int) -> int:
-    """Return the bytes of shared memory that a thread block of a device can have.
-
-    Parameters
-    ----------
-    device : int
-        Its index.
-
-    Returns
-    -------
-    int
-    """
+    """Return the bytes of shared memory that a thread block of a device can have."""
     return cupy().cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"]
 
 
 def launch(name: str, constants: dict[str, Any], blocks: int, threads: int, shared: int, *arguments: Any) -> None:
-    """Launch a kernel on the device and the current stream of the tensors.
-
-    Parameters
-    ----------
-    name : str
-        ``file.function``: one of the files in the folder ``cuda``, and a kernel in it.
-    constants : dict
-        Names and values that the source is compiled with.
-    blocks, threads : int
-        Number of thread blocks; threads in a block.
-    shared : int
-        Bytes of shared memory of a block.
-    *arguments
-        Of the kernel: contiguous tensors, NumPy scalars of the kernel's types, or None for a null pointer.
-
-    Raises
-    ------
-    Unsuitable
-        The device has less shared memory, or the kernel cannot be compiled or launched; a warning says the latter.
-    """
+    """Launch a kernel on the device and the current stream of the tensors."""
     device = next(argument.device.index for argument in arguments if is_torch(argument))
     if shared > shared_memory_limit(device):
         raise Unsuitable
@@ -222,21 +131,7 @@ def _compiled(device: int, name: str, constants: tuple[tuple[str, Any], ...]) ->
 
 @cache
 def compiled_or_error(device: int, name: str, constants: tuple[tuple[str, Any], ...]) -> Any:
-    """Compile a kernel, once; CuPy keeps compiled kernels on disk.
-
-    Parameters
-    ----------
-    device : int
-        Index of the device.
-    name : str
-        As in :func:`launch`.
-    constants : tuple of (str, value)
-
-    Returns
-    -------
-    cupy.RawKernel or Exception
-        The kernel, or why it cannot be compiled, of which a warning was given.
-    """
+    """Compile a kernel, once; CuPy keeps compiled kernels on disk."""
     file, _, function = name.partition(".")
     options = ("-std=c++17", *(f"-D{key}={value}" for key, value in constants))
     try:
@@ -247,23 +142,7 @@ def compiled_or_error(device: int, name: str, constants: tuple[tuple[str, Any], 
 
 
 def source_of(file: str) -> str:
-    """Return the CUDA source of a file: the limits of all engines, the headers that it needs, then itself.
-
-    Parameters
-    ----------
-    file : str
-        Name without ending.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from llise.engine.cuda_launch import source_of
-    >>> "sphere_weights" in source_of("weights")
-    True
-    """
+    """Return the CUDA source of a file: the limits of all engines, the headers that it needs, then itself."""
     limits = {name: value for name, value in vars(tolerances).items() if name.isupper()}
     limits["NULL_SPACE"] = limits.pop("NULL")  # a macro of C
     lines = [f"#define {name} {value!r}" for name, value in limits.items()]

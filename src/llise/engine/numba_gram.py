@@ -65,18 +65,7 @@ def centred_local_products(
 
 
 def luminance_or_zeros(luminance: np.ndarray | None, sums: np.ndarray) -> np.ndarray:
-    """Return the luminance coordinate of the blocks, zeros where there is none.
-
-    Parameters
-    ----------
-    luminance : numpy.ndarray (b, n) or None
-    sums : numpy.ndarray (b, n)
-        Give the shape.
-
-    Returns
-    -------
-    numpy.ndarray (b, n)
-    """
+    """Return the luminance coordinate of the blocks, zeros where there is none."""
     return np.zeros_like(sums) if luminance is None else luminance
 
 

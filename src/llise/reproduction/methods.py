@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llise.baselines import LLE, KernelLLE
-from llise.estimators import LLISE, KernelLLISE
+from llise.manifold.baselines import LLE, KernelLLE
+from llise.manifold.estimators import LLISE, KernelLLISE
 
 SETTINGS = {"n_neighbors": 10, "n_components": 4}
 """The paper's k and p, the same for all methods."""

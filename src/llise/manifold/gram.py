@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from llise import engine
-from llise.blocks import Blocks
 from llise.engine.array_operations import pairs, take
 from llise.engine.backend import in_float64, namespace
-from llise.kernels import Kernel, refuse_unnormalisable
+from llise.manifold.blocks import Blocks
+from llise.manifold.kernels import Kernel, refuse_unnormalisable
 
 Array = Any
 
@@ -35,16 +35,6 @@ class GramStatistics:
         Row means of the normalised kernel.
     grand : array (b,)
         Mean of these.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> from llise.gram import Kernel, training_gram
-    >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0]]]), 4.0, centre=False)
-    >>> gram, statistics = training_gram(blocks, Kernel("rbf", gamma=1.0))
-    >>> statistics, statistics.norms
-    (GramStatistics(positions=1, images=2), array([[1., 1.]]))
     """
 
     norms: Array
@@ -56,30 +46,7 @@ class GramStatistics:
 
 
 def training_gram(blocks: Blocks, kernel: Kernel) -> tuple[Array, GramStatistics | None]:
-    """Return the Gram matrices of the training blocks, and the statistics that new images are centred with.
-
-    Parameters
-    ----------
-    blocks : Blocks
-    kernel : Kernel
-        Resolved.
-
-    Returns
-    -------
-    gram : array (b, n, n)
-    statistics : GramStatistics or None
-        None for the linear kernel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> from llise.gram import Kernel, training_gram
-    >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0]]]), 1.0, centre=True)
-    >>> training_gram(blocks, Kernel("linear"))[0]
-    array([[[ 2., -4.],
-            [-4.,  8.]]])
-    """
+    """Return the Gram matrices of the training blocks, and the statistics that new images are centred with."""
     if kernel.is_linear:
         return _centred_products(blocks, blocks), None
     xp = namespace(blocks.values)
@@ -97,29 +64,6 @@ def linear_problems(blocks: Blocks, k: int) -> tuple[Array, Array, Array, Array]
 
     The same as :func:`training_gram`, ``training_neighbors`` and :func:`take_local`, for NumPy in one pass over the
     blocks.
-
-    Parameters
-    ----------
-    blocks : Blocks
-    k : int
-        Number of neighbours.
-
-    Returns
-    -------
-    neighbors : array (b, n, k)
-    K : array (b, n, k, k)
-    kv : array (b, n, k)
-    norms : array (b, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> from llise.gram import linear_problems
-    >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0], [6, 0]]]), 1.0, centre=True)
-    >>> neighbors, K, kv, norms = linear_problems(blocks, k=1)
-    >>> neighbors.ravel(), norms
-    (array([1, 2, 1]), array([[ 2.,  8., 18.]]))
     """
     steps = engine.of(blocks.values)
     return steps.training_problems(_products(blocks, blocks), *blocks.factors(), blocks.sums, blocks.luminance, k)
@@ -128,32 +72,7 @@ def linear_problems(blocks: Blocks, k: int) -> tuple[Array, Array, Array, Array]
 def new_gram(
     new: Blocks, training: Blocks, kernel: Kernel, statistics: GramStatistics | None
 ) -> tuple[Array, Array, Array]:
-    """Return the inner products of new with training blocks, and the squared norms of both.
-
-    Parameters
-    ----------
-    new, training : Blocks
-    kernel : Kernel
-        Resolved.
-    statistics : GramStatistics or None
-        Of the training images; None for the linear kernel.
-
-    Returns
-    -------
-    products : array (b, m, n)
-    norms : array (b, m)
-        Of the new blocks.
-    training_norms : array (b, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> from llise.gram import Kernel, new_gram
-    >>> old, new = (prepare(np.array([v]), 1.0, centre=True)[0] for v in ([[0, 2], [4, 0]], [[0, 4]]))
-    >>> new_gram(new, old, Kernel("linear"), None)
-    (array([[[ 4., -8.]]]), array([[8.]]), array([[2., 8.]]))
-    """
+    """Return the inner products of new with training blocks, and the squared norms of both."""
     if kernel.is_linear:
         return _centred_products(new, training), _centred_norms(new), _centred_norms(training)
     assert statistics is not None
@@ -171,31 +90,7 @@ def new_gram(
 
 
 def local_gram(training: Blocks, neighbors: Array, kernel: Kernel, statistics: GramStatistics | None) -> Array:
-    """Return the Gram matrices of each new block's training neighbours, without those of all training blocks.
-
-    Parameters
-    ----------
-    training : Blocks
-    neighbors : array (b, m, k) of int
-    kernel : Kernel
-        Resolved.
-    statistics : GramStatistics or None
-        Of the training images; None for the linear kernel.
-
-    Returns
-    -------
-    array (b, m, k, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> from llise.gram import Kernel, local_gram
-    >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0], [6, 0]]]), 1.0, centre=True)
-    >>> local_gram(blocks, np.array([[[2, 0]]]), Kernel("linear"), None)
-    array([[[[18., -6.],
-             [-6.,  2.]]]])
-    """
+    """Return the Gram matrices of each new block's training neighbours, without those of all training blocks."""
     xp = namespace(training.values)
     if callable(kernel.name):
         return take_local(training_gram(training, kernel)[0], neighbors)
@@ -214,26 +109,7 @@ def local_gram(training: Blocks, neighbors: Array, kernel: Kernel, statistics: G
 
 
 def take_local(gram: Array, neighbors: Array) -> Array:
-    """Take from Gram matrices the part over each image's neighbours.
-
-    Parameters
-    ----------
-    gram : array (b, n, n)
-    neighbors : array (b, m, k) of int
-
-    Returns
-    -------
-    array (b, m, k, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.gram import take_local
-    >>> gram = np.array([[[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3.0, 5.0, 6.0]]])
-    >>> take_local(gram, np.array([[[2, 0]]]))
-    array([[[[6., 3.],
-             [3., 1.]]]])
-    """
+    """Take from Gram matrices the part over each image's neighbours."""
     return engine.of(gram).take_local(gram, neighbors)
 
 

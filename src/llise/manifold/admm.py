@@ -123,36 +123,7 @@ class ADMM:
 
 
 def weight_start(seed: int, blocks: np.ndarray, m: int, k: int, *, new: bool = False) -> np.ndarray:
-    """Return the start of the weights' iterations: uniform numbers divided by their sum, drawn for every block.
-
-    Parameters
-    ----------
-    seed : int
-    blocks : array (b,) of int
-        Positions of the blocks.
-    m : int
-        Number of images.
-    k : int
-        Number of neighbours.
-    new : bool, default False
-        Whether the images are new ones.  These all start alike, so that the result of an image does not depend on
-        the other images in the batch.
-
-    Returns
-    -------
-    array (b, 3, m, k)
-        w, xi and j.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.admm import weight_start
-    >>> start = weight_start(0, np.arange(2), m=5, k=3)
-    >>> start.shape
-    (2, 3, 5, 3)
-    >>> bool(np.allclose(start.sum(axis=-1), 1))
-    True
-    """
+    """Return the start of the weights' iterations: uniform numbers divided by their sum, drawn for every block."""
     if new:
         return np.repeat(weight_start(seed + 1, blocks, 1, k), m, axis=2)
     values = _uniform(seed, blocks, 3 * m * k).reshape(len(blocks), 3, m, k)
@@ -160,30 +131,7 @@ def weight_start(seed: int, blocks: np.ndarray, m: int, k: int, *, new: bool = F
 
 
 def embedding_start(seed: int, blocks: np.ndarray, n: int, p: int) -> np.ndarray:
-    """Return the start of the embedding's iterations: uniform numbers in [0, 1), drawn for every block.
-
-    Parameters
-    ----------
-    seed : int
-    blocks : array (b,) of int
-        Positions of the blocks.
-    n : int
-        Number of training images.
-    p : int
-        Number of coordinates.
-
-    Returns
-    -------
-    array (b, 3, n, p)
-        Y, V and J.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.admm import embedding_start
-    >>> embedding_start(0, np.arange(2), n=5, p=4).shape
-    (2, 3, 5, 4)
-    """
+    """Return the start of the embedding's iterations: uniform numbers in [0, 1), drawn for every block."""
     return _uniform(seed + 2, blocks, 3 * n * p).reshape(len(blocks), 3, n, p)
 
 

@@ -15,25 +15,7 @@ Array = Any
 
 
 def ssim_constant(q: int, data_range: float = 1.0) -> float:
-    """Return the constant c = (q - 1) (0.03 l)^2 of the SSIM distance (eq. 3).
-
-    Parameters
-    ----------
-    q : int
-        Values in a block.
-    data_range : float, default 1.0
-        l, the range of the grey values.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from llise.objectives import ssim_constant
-    >>> round(ssim_constant(64), 4)
-    0.0567
-    """
+    """Return the constant c = (q - 1) (0.03 l)^2 of the SSIM distance (eq. 3)."""
     return (q - 1) * (0.03 * data_range) ** 2
 
 
@@ -136,54 +118,12 @@ def _floats(x: Array) -> Array:
 
 
 def reconstruction_value(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
-    """Return f(w) = (a + w'Kw - 2w'kv) / (a + w'Kw + c), the SSIM distance of a block and its reconstruction (eq. 13).
-
-    Parameters
-    ----------
-    w : array (..., k)
-        Weights.
-    K : array (..., k, k)
-        Gram matrices of the neighbours.
-    kv : array (..., k)
-        Inner products of the block with its neighbours.
-    a : array (...)
-        Squared norm of the block.
-    c : float
-        See :func:`ssim_constant`.
-
-    Returns
-    -------
-    array (...)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.objectives import reconstruction_value
-    >>> reconstruction_value(np.array([[1.0]]), np.array([[[4.0]]]), np.array([[4.0]]), np.array([4.0]), 0.1)
-    array([0.])
-    """
+    """Return f(w), the SSIM distance of a block and its reconstruction (eq. 13)."""
     return engine.of(w).reconstruction_values(w, K, kv, a, c)
 
 
 def reconstruction_gradient(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
-    """Return the gradient 2 ((1 - f) Kw - kv) / (a + w'Kw + c) of f (eq. 14).
-
-    Parameters
-    ----------
-    w, K, kv, a, c
-        As in :func:`reconstruction_value`.
-
-    Returns
-    -------
-    array (..., k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.objectives import reconstruction_gradient
-    >>> reconstruction_gradient(np.array([[1.0]]), np.array([[[4.0]]]), np.array([[4.0]]), np.array([4.0]), 0.1)
-    array([[0.]])
-    """
+    """Return the gradient 2 ((1 - f) Kw - kv) / (a + w'Kw + c) of f (eq. 14)."""
     xp = namespace(w)
     Kw = xp.matmul(K, w[..., None])[..., 0]
     f = reconstruction_value(w, K, kv, a, c)
@@ -192,56 +132,13 @@ def reconstruction_gradient(w: Array, K: Array, kv: Array, a: Array, c: float) -
 
 
 def embedding_value(Y: Array, SY: Array, c: float) -> Array:
-    """Return the embedding's objective, the sum of ``|y_j - (SY)_j|^2 / (|y_j|^2 + |(SY)_j|^2 + c)`` (eq. 26).
-
-    Parameters
-    ----------
-    Y, SY : array (..., n, p)
-        Coordinates, and the weights' combinations of them.
-    c : float
-        See :func:`ssim_constant`.
-
-    Returns
-    -------
-    array (...)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.objectives import embedding_value
-    >>> Y = np.array([[1.0], [-1.0]])
-    >>> float(embedding_value(Y, Y, 0.1))
-    0.0
-    """
+    """Return the embedding's objective, the sum of ``|y_j - (SY)_j|^2 / (|y_j|^2 + |(SY)_j|^2 + c)`` (eq. 26)."""
     alpha, beta = _embedding_terms(Y, SY, c)
     return namespace(Y).sum(alpha / beta, axis=-1)
 
 
 def embedding_gradient(Y: Array, SY: Array, S: Array, c: float) -> Array:
-    """Return the gradient 2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y of the embedding's objective (eq. 27).
-
-    Parameters
-    ----------
-    Y, SY : array (..., n, p)
-        Coordinates, and the weights' combinations of them.
-    S : array (..., n, n)
-        The weights as a matrix; A = I - S.
-    c : float
-        See :func:`ssim_constant`.
-
-    Returns
-    -------
-    array (..., n, p)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.objectives import embedding_gradient
-    >>> Y, S = np.array([[1.0], [1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
-    >>> embedding_gradient(Y, S @ Y, S, 0.1)
-    array([[0.],
-           [0.]])
-    """
+    """Return the gradient 2 [A' D(1/beta) A - D(tau) - S' D(tau) S] Y of the embedding's objective (eq. 27)."""
     xp = namespace(Y)
     alpha, beta = (t[..., None] for t in _embedding_terms(Y, SY, c))
     tau = alpha / beta**2

@@ -1,4 +1,4 @@
-"""Grey values of blocks, ready for inner products; ``llise.blocks`` has these names too."""
+"""Grey values of blocks, ready for inner products; ``llise.manifold.blocks`` has these names too."""
 
 from __future__ import annotations
 
@@ -30,14 +30,6 @@ class Blocks:
         1 / data_range.
     luminance : array (b, n), optional
         The additional luminance coordinate (eq. 5).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> blocks, _ = prepare(np.array([[[0, 2], [4, 0]]], np.uint8), 255.0, centre=True)
-    >>> blocks, blocks.sums
-    (Blocks(positions=1, images=2, values=2, dtype=float32), array([[2., 4.]]))
     """
 
     values: Array
@@ -49,61 +41,17 @@ class Blocks:
         return "Blocks(positions={}, images={}, values={}, dtype={})".format(*self.values.shape, self.values.dtype)
 
     def centre_products(self, products: Array, sums_a: Array, sums_b: Array) -> Array:
-        """Return inner products of centred, scaled blocks from those of the blocks as they are.
-
-        Parameters
-        ----------
-        products : array
-            x'y.
-        sums_a, sums_b : array
-            Sums of x and y, broadcast.
-
-        Returns
-        -------
-        array
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.blocks import prepare
-        >>> blocks, _ = prepare(np.array([[[0, 2, 4]]]), 1.0, centre=True)
-        >>> float(blocks.centre_products(20.0, 6.0, 6.0))  # (-2)**2 + 0 + 2**2
-        8.0
-        """
+        """Return inner products of centred, scaled blocks from those of the blocks as they are."""
         q, factor = self.factors()
         return (q * products - sums_a * sums_b) * factor
 
     def factors(self) -> tuple[int, float]:
-        """Return q and the factor of (q x'y - s_x s_y) in inner products of centred blocks (eq. 6).
-
-        Returns
-        -------
-        tuple
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.blocks import prepare
-        >>> prepare(np.array([[[0, 2, 4, 8]]]), 1.0, centre=True)[0].factors()
-        (4, 0.25)
-        """
+        """Return q and the factor of (q x'y - s_x s_y) in inner products of centred blocks (eq. 6)."""
         q = self.values.shape[-1]
         return q, self.scale**2 / q
 
     def scaled(self) -> Array:
-        """Return the values scaled to [0, 1] as float64, for kernels that are callables.
-
-        Returns
-        -------
-        array (b, n, q)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.blocks import prepare
-        >>> prepare(np.array([[[0, 2, 4, 8]]]), 8.0, centre=False)[0].scaled()
-        array([[[0.  , 0.25, 0.5 , 1.  ]]])
-        """
+        """Return the values scaled to [0, 1] as float64, for kernels that are callables."""
         xp = namespace(self.values)
         return xp.astype(self.values, xp.float64, copy=False) * self.scale
 
@@ -111,34 +59,7 @@ class Blocks:
 def prepare(
     raw: Array, data_range: float, *, centre: bool, luminance: float = 0.0, mean: Array | None = None
 ) -> tuple[Blocks, Array | None]:
-    """Make blocks of grey values ready for inner products.
-
-    Parameters
-    ----------
-    raw : array (b, n, q)
-    data_range : float
-        Grey values are divided by it.
-    centre : bool
-        Whether inner products of centred blocks will be asked for (LLISE), or of blocks as they are (kernels).
-    luminance : float
-        The gain g of the luminance coordinate :math:`g\\sqrt q\\,(\\mu_x - \\bar\\mu)` (eq. 5); 0 is the paper.
-    mean : array (b,), optional
-        :math:`\\bar\\mu`, the mean over the *training* images; None if these are the training images.
-
-    Returns
-    -------
-    blocks : Blocks
-    mean : array (b,) or None
-        The argument ``mean`` for new images.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import prepare
-    >>> blocks, mean = prepare(np.uint8([[[0, 255], [255, 255]]]), 255.0, centre=True)
-    >>> blocks.sums
-    array([[255., 510.]])
-    """
+    """Make blocks of grey values ready for inner products."""
     xp = namespace(raw)
     q = raw.shape[-1]
     integer = not xp.isdtype(raw.dtype, "real floating")

@@ -10,8 +10,8 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from llise.base import Learner
 from llise.engine.backend import to_numpy
+from llise.manifold.base import Learner
 from llise.storage.registry import SAVABLE, savable_class
 
 TIE = 1e-6  # coordinates have unit variance; distances that differ by less are counted as equal
@@ -26,29 +26,6 @@ def nearest_labels(
     Blocks that a distortion leaves unchanged are duplicates with equal coordinates, so ties are common.  Among
     training images that are equally near (up to rounding) the most frequent class wins; among classes that are equally
     frequent the first one wins.
-
-    Parameters
-    ----------
-    embedding : ndarray (b, n, p)
-        Training coordinates.
-    codes : int ndarray (n,)
-        Class of each training image, in 0..n_classes - 1.
-    n_classes : int
-        Number of classes.
-    new : ndarray (b, m, p), optional
-        Coordinates to classify; None classifies each training image by all others.
-
-    Returns
-    -------
-    int16 ndarray (b, m)
-        Codes of the classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> embedding = np.array([[[0.0], [1.0], [5.0], [6.0]]])
-    >>> nearest_labels(embedding, np.array([0, 0, 1, 1]), 2, np.array([[[0.2], [5.4]]])).tolist()
-    [[0, 1]]
     """
     judged = embedding if new is None else new
     b, n, _ = embedding.shape
@@ -65,28 +42,7 @@ def nearest_labels(
 
 
 def nearest_images(embedding: np.ndarray, new: np.ndarray, m: int) -> np.ndarray:
-    """The training images nearest to each new image at every block.
-
-    Parameters
-    ----------
-    embedding : ndarray (b, n, p)
-        Training coordinates.
-    new : ndarray (b, images, p)
-        Coordinates of new images.
-    m : int
-        How many training images.
-
-    Returns
-    -------
-    int16 ndarray (b, images, m)
-        Indices of training images, nearest first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest_images(np.array([[[0.0], [1.0], [5.0]]]), np.array([[[0.8]]]), 2).tolist()
-    [[[1, 0]]]
-    """
+    """The training images nearest to each new image at every block."""
     indices = np.empty((*new.shape[:2], m), np.int16)
     for start in range(0, len(embedding), BATCH):
         part = slice(start, start + BATCH)
@@ -101,23 +57,6 @@ def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Squared Euclidean distances at every block, computed from differences.
 
     The identity with inner products would be faster, but its rounding errors would break ties.
-
-    Parameters
-    ----------
-    a : ndarray (b, m, p)
-        Coordinates of m images.
-    b : ndarray (b, n, p)
-        Coordinates of n images.
-
-    Returns
-    -------
-    ndarray (b, m, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squared_distances(np.array([[[0.0, 0.0]]]), np.array([[[3.0, 4.0], [1.0, 0.0]]])).tolist()
-    [[[25.0, 1.0]]]
     """
     total = np.zeros((a.shape[0], a.shape[1], b.shape[1]))
     for i in range(a.shape[-1]):
@@ -126,26 +65,7 @@ def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def vote_shares(block_labels: np.ndarray, n_classes: int) -> np.ndarray:
-    """Share of the blocks that vote for each class.
-
-    Parameters
-    ----------
-    block_labels : int ndarray (b, m)
-        Class of each block of m images.
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    ndarray (m, n_classes)
-        Each row sums to one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> vote_shares(np.array([[0], [1], [0], [0]]), 2).tolist()
-    [[0.75, 0.25]]
-    """
+    """Share of the blocks that vote for each class."""
     b, m = block_labels.shape
     counts = np.zeros((m, n_classes))
     np.add.at(counts, (np.broadcast_to(np.arange(m), (b, m)), block_labels), 1)
@@ -387,7 +307,7 @@ class DistortionRecognizer(ClassifierMixin, BaseEstimator):
     def _learner(self) -> Any:
         if self.manifold is not None:
             return clone(self.manifold)
-        from llise.estimators import LLISE
+        from llise.manifold.estimators import LLISE
 
         return LLISE()
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from llise.blocks import BlockGrid
 from llise.engine.backend import namespace
-from llise.planes import colour_grid
+from llise.manifold.blocks import BlockGrid
+from llise.manifold.planes import colour_grid
 
 Array = Any
 MOST_JOBS = 1024  # threads; each takes memory, and a process has no use for so many
@@ -19,33 +19,7 @@ LARGEST = 1e20  # largest value relative to the data range: fourth powers of inn
 
 
 def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]:
-    """Check images with scikit-learn's checks; they are neither copied nor rescaled.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has the parameters ``image_shape`` and ``block_size``; with ``reset`` its attributes ``image_shape_`` and
-        ``n_features_in_`` are set.
-    X : array (n, h, w), (n, h, w, 3) or (n, h*w)
-        Grey or colour images, or rows of pixels.  Rows without ``image_shape`` are one block each.
-    reset : bool
-        True for training images; False for new images, which must have the size of the training images.
-
-    Returns
-    -------
-    images : array (n, h, w) or (n, h, w, 3)
-        (n, 1, q) where each row is one block.
-    grid : BlockGrid
-        How the images are cut into blocks; colour images after :func:`llise.planes.laid_out`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise import LLISE
-    >>> images, grid = as_images(LLISE(image_shape=(8, 16)), np.zeros((3, 128)), reset=True)
-    >>> images.shape, grid.n_blocks
-    ((3, 8, 16), 2)
-    """
+    """Check images with scikit-learn's checks; they are neither copied nor rescaled."""
     ndim = getattr(X, "ndim", None)
     shape = estimator.image_shape
     if ndim == 4 and X.shape[-1] != 3:
@@ -99,32 +73,7 @@ def _checked_rows(estimator: Any, X: Any, reset: bool) -> Array:
 
 
 def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
-    """The range of the grey values, as given or inferred from the dtype.
-
-    Parameters
-    ----------
-    images : array (n, h, w)
-        Images.
-    data_range : float or None
-        Grey values lie in [0, data_range]; None infers it for uint8, uint16, bool and floats in [0, 1].
-    rows : bool
-        Whether the images were passed as rows without a shape, whose values need not lie in the range.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        The range cannot be inferred, is not a positive number, or the images exceed it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grey_range(np.zeros((1, 2, 2), np.uint8), None, rows=False)
-    255.0
-    """
+    """The range of the grey values, as given or inferred from the dtype."""
     xp = namespace(images)
     integer = not xp.isdtype(images.dtype, "real floating")
     if data_range is None:
@@ -151,29 +100,7 @@ def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
 
 
 def check_range(images: Array, data_range: float, *, rows: bool) -> None:
-    """Refuse grey values outside the range.
-
-    Parameters
-    ----------
-    images : array (n, h, w)
-        Images.
-    data_range : float
-        Grey values must lie in [0, data_range].
-    rows : bool
-        Whether the images were passed as rows without a shape; then only values that would overflow are refused.
-
-    Raises
-    ------
-    ValueError
-        With the range of the values, the expected range and what to do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_range(np.full((1, 2, 2), 3.0), 1.0, rows=False)
-    Traceback (most recent call last):
-    ValueError: grey values lie in [3, 3], outside [0, data_range=1]: pass the right data_range, or clip the images.
-    """
+    """Refuse grey values outside the range."""
     if str(images.dtype).rpartition(".")[2] == "uint8" and data_range >= 255:
         return
     low, high = _extremes(images)
@@ -197,34 +124,7 @@ def _extremes(images: Array) -> tuple[float, float]:
 
 
 def check_integer(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Check that a parameter is an integer.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter in the error message.
-    value : object
-        Its value.
-    least : int
-        Smallest value allowed.
-    most : int, optional
-        Largest value allowed.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        The value is not an integer, too small or too large.
-
-    Examples
-    --------
-    >>> check_integer("n_neighbors", 2.5, 1)
-    Traceback (most recent call last):
-    ValueError: n_neighbors must be an integer of at least 1, got 2.5.
-    """
+    """Check that a parameter is an integer."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
     if most is not None and int(value) > most:
@@ -233,24 +133,7 @@ def check_integer(name: str, value: Any, least: int, most: int | None = None) ->
 
 
 def check_jobs(n_jobs: Any) -> None:
-    """Check a number of threads as joblib counts them.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        None, a number of threads, or a negative number that counts from the number of cores.
-
-    Raises
-    ------
-    ValueError
-        The value is not an integer, zero, or more than :data:`MOST_JOBS`.
-
-    Examples
-    --------
-    >>> check_jobs(30_000)
-    Traceback (most recent call last):
-    ValueError: n_jobs must be None or an integer of at most 1024 other than 0, got 30000; -1 uses all cores.
-    """
+    """Check a number of threads as joblib counts them."""
     whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0 and n_jobs <= MOST_JOBS):
         raise ValueError(
@@ -259,64 +142,14 @@ def check_jobs(n_jobs: Any) -> None:
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    """Check that a parameter is one of some names.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter in the error message.
-    value : object
-        Its value.
-    choices : tuple of str
-        The values allowed.
-
-    Returns
-    -------
-    str
-        The value.
-
-    Raises
-    ------
-    ValueError
-        The value is none of them.
-
-    Examples
-    --------
-    >>> check_choice("solver", "newton", ("exact", "admm"))
-    Traceback (most recent call last):
-    ValueError: solver='newton' is unknown; use one of 'exact', 'admm'.
-    """
+    """Check that a parameter is one of some names."""
     if value not in choices:
         raise ValueError(f"{name}={value!r} is unknown; use one of {', '.join(map(repr, choices))}.")
     return value
 
 
 def check_number(name: str, value: Any, least: float = 0.0) -> float:
-    """Check that a parameter is a finite number.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter in the error message.
-    value : object
-        Its value.
-    least : float
-        Smallest value allowed.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        The value is not a finite number or is too small.
-
-    Examples
-    --------
-    >>> check_number("ridge", 1, 1e-6)
-    1.0
-    """
+    """Check that a parameter is a finite number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not least <= float(value) < np.inf:
         raise ValueError(f"{name} must be a number of at least {least:g}, got {value!r}.")
     return float(value)

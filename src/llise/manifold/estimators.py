@@ -9,17 +9,25 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from llise.admm import ADMM
-from llise.base import Learner, training_input, with_tuples
-from llise.blocks import BlockGrid
 from llise.engine.backend import check_device, to_numpy
-from llise.execution import Execution
-from llise.gram import Kernel
-from llise.pipeline import Fitted, Settings
-from llise.planes import check_weights, laid_out
-from llise.restoring import checked_blocks
-from llise.validation import as_images, check_choice, check_integer, check_jobs, check_number, check_range, grey_range
-from llise.weights import CONSTRAINTS, RIDGE
+from llise.manifold.admm import ADMM
+from llise.manifold.base import Learner, training_input, with_tuples
+from llise.manifold.blocks import BlockGrid
+from llise.manifold.execution import Execution
+from llise.manifold.gram import Kernel
+from llise.manifold.pipeline import Fitted, Settings
+from llise.manifold.planes import check_weights, laid_out
+from llise.manifold.restoring import checked_blocks
+from llise.manifold.validation import (
+    as_images,
+    check_choice,
+    check_integer,
+    check_jobs,
+    check_number,
+    check_range,
+    grey_range,
+)
+from llise.manifold.weights import CONSTRAINTS, RIDGE
 
 Array = Any
 

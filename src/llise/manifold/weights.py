@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from llise import engine
-from llise.admm import ADMM
 from llise.engine.backend import namespace
+from llise.manifold.admm import ADMM
 
 Array = Any
 CONSTRAINTS = ("sphere", "affine")
@@ -24,37 +24,7 @@ RIDGE = 1e-2
 
 
 def exact_weights(K: Array, kv: Array, a: Array, c: float, constraint: str, ridge: float = RIDGE) -> Array:
-    """Return the globally optimal weights.
-
-    Parameters
-    ----------
-    K : array (..., k, k)
-        Gram matrices of the neighbours.
-    kv : array (..., k)
-        Inner products of the block with its neighbours.
-    a : array (...)
-        Squared norm of the block.
-    c : float
-        Constant of the SSIM distance.
-    constraint : {"sphere", "affine"}
-        ``sphere``: the eigenvectors of K and one monotone equation in one unknown; where the optimum is not unique,
-        the one whose sum is nearest to one, then nearest to the first neighbour (eq. 15-19).  ``affine``: closed form
-        with the ridge ``ridge * trace(local Gram) / k`` (eq. 20-22).
-    ridge : float
-        Only for ``affine``.
-
-    Returns
-    -------
-    array (..., k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.weights import exact_weights
-    >>> K, kv, a = np.eye(2)[None], np.array([[0.6, 0.8]]), np.array([1.0])
-    >>> exact_weights(K, kv, a, 0.01, "sphere").round(3)
-    array([[0.6, 0.8]])
-    """
+    """Return the globally optimal weights."""
     flat = _flat(K, kv, a)
     if constraint == "sphere":
         weights = engine.of(kv).sphere_weights(*flat, c)
@@ -66,35 +36,7 @@ def exact_weights(K: Array, kv: Array, a: Array, c: float, constraint: str, ridg
 def admm_weights(
     K: Array, kv: Array, a: Array, c: float, constraint: str, admm: ADMM, start: Array, max_iter: int
 ) -> tuple[Array, np.ndarray]:
-    """Return the weights of the paper's iterations (eq. 23).
-
-    Parameters
-    ----------
-    K, kv, a, c, constraint
-        As in :func:`exact_weights`.
-    admm : ADMM
-        Settings, resolved for the kernel.
-    start : array (3, ..., k)
-        w, xi and j.
-    max_iter : int
-
-    Returns
-    -------
-    weights : array (..., k)
-        w, which is not projected onto the constraint.
-    n_iter : numpy.ndarray (problems,)
-        Iterations of each problem.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.admm import ADMM
-    >>> from llise.weights import admm_weights
-    >>> K, kv, a, start = np.eye(2)[None], np.array([[0.6, 0.8]]), np.array([1.0]), np.full((3, 1, 2), 0.5)
-    >>> weights, n_iter = admm_weights(K, kv, a, 0.01, "sphere", ADMM().resolved("linear"), start, max_iter=3)
-    >>> weights.shape, n_iter
-    ((1, 2), array([3]))
-    """
+    """Return the weights of the paper's iterations (eq. 23)."""
     assert admm.rho is not None and admm.eta is not None  # resolved
     flat = _flat(K, kv, a)
     start = namespace(kv).reshape(start, (3, *flat[1].shape))
@@ -109,24 +51,6 @@ def semidefinite(K: Array, kv: Array, a: Array) -> tuple[Array, Array, Array]:
 
     An indefinite kernel (sigmoid, or a callable) has no feature space.  After this its local problems have one, and
     f is a distance again.
-
-    Parameters
-    ----------
-    K, kv, a
-        As in :func:`exact_weights`.
-
-    Returns
-    -------
-    tuple of array
-        K, kv and a.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.weights import semidefinite
-    >>> K, kv, a = semidefinite(np.array([[[-1.0]]]), np.array([[0.0]]), np.array([2.0]))
-    >>> K, a
-    (array([[[0.]]]), array([2.]))
     """
     xp = namespace(kv)
     k = kv.shape[-1]

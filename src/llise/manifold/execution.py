@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from llise import engine
-from llise.blocks import BlockGrid, Chunk
-from llise.duplicates import identical_training_image
 from llise.engine.backend import as_input, blocks_at_once, explained_device_errors, namespace, to_device
 from llise.engine.tasks import gather, run_chunks
-from llise.pipeline import Fitted, Settings, fit_chunk, transform_chunk
+from llise.manifold.blocks import BlockGrid, Chunk
+from llise.manifold.duplicates import identical_training_image
+from llise.manifold.pipeline import Fitted, Settings, fit_chunk, transform_chunk
 
 Array = Any
 BLOCKS_PER_FIT_CHUNK = 32
@@ -34,11 +34,6 @@ class Execution:
         Chunks worked on at once, as in joblib; used for NumPy arrays only.
     progress : str or None
         Name of the progress bar; None shows none.
-
-    Examples
-    --------
-    >>> Execution(n_jobs=2)
-    Execution(device=None, n_jobs=2, progress=None)
     """
 
     device: str | None = None
@@ -47,36 +42,7 @@ class Execution:
 
     @explained_device_errors()
     def fit(self, images: Array, grid: BlockGrid, settings: Settings, store_weights: bool = True) -> Fitted:
-        """Fit every block of the training images.
-
-        Parameters
-        ----------
-        images : array (n, h, w)
-            Training images.
-        grid : BlockGrid
-            How they are cut into blocks.
-        settings : Settings
-            Everything that decides the result.
-        store_weights : bool, default True
-            Whether the result has the weights and the neighbours.
-
-        Returns
-        -------
-        Fitted
-            The results of all blocks, in the namespace and on the device of ``images``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.blocks import BlockGrid, Chunk
-        >>> from llise.gram import Kernel
-        >>> images = np.random.default_rng(0).random((6, 8, 16))
-        >>> grid = BlockGrid.of_images((8, 16), 8)
-        >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 0.01, 0.0, 1.0, 64, None, 0)
-        >>> fitted = Execution().fit(images, grid, settings)
-        >>> fitted.coordinates.shape
-        (2, 6, 2)
-        """
+        """Fit every block of the training images."""
         pixels = self._on_device(images)
         chunks = _chunks(pixels, grid, settings, BLOCKS_PER_FIT_CHUNK)
         tasks = (
@@ -89,40 +55,7 @@ class Execution:
     def embed(
         self, images: Array, training: Array, grid: BlockGrid, fitted: Fitted, settings: Settings
     ) -> tuple[Array, Array]:
-        """Embed new images among the training images.
-
-        Parameters
-        ----------
-        images : array (m, h, w)
-            New images.
-        training : array (n, h, w)
-            Training images.
-        grid : BlockGrid
-            How both are cut into blocks.
-        fitted : Fitted
-            As :meth:`fit` returned it.
-        settings : Settings
-            As used for :meth:`fit`.
-
-        Returns
-        -------
-        coordinates : array (b, m, p)
-        errors : array (b, m)
-            Reconstruction error of each block from its training neighbours.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.blocks import BlockGrid, Chunk
-        >>> from llise.gram import Kernel
-        >>> images = np.random.default_rng(0).random((6, 8, 16))
-        >>> grid = BlockGrid.of_images((8, 16), 8)
-        >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 0.01, 0.0, 1.0, 64, None, 0)
-        >>> fitted = Execution().fit(images, grid, settings)
-        >>> coordinates, errors = Execution().embed(images[:1], images, grid, fitted, settings)
-        >>> bool(np.allclose(coordinates[:, 0], fitted.coordinates[:, 0])), errors.shape
-        (True, (2, 1))
-        """
+        """Embed new images among the training images."""
         identical = identical_training_image(images, training)
         pixels = self._on_device(images)
         chunks = _chunks(pixels, grid, settings, BLOCKS_PER_TRANSFORM_CHUNK)

@@ -30,12 +30,6 @@ class Kernel:
         None stands for 1/q.
     degree : int, default 3
     coef0 : float, default 1.0
-
-    Examples
-    --------
-    >>> from llise.kernels import Kernel
-    >>> Kernel("rbf").resolved(q=64).gamma
-    0.015625
     """
 
     name: str | Callable = "linear"
@@ -54,23 +48,7 @@ class Kernel:
         return self.name in ("linear", "rbf") or (self.name == "poly" and self.coef0 >= 0)
 
     def resolved(self, q: int) -> Kernel:
-        """Return the kernel with :math:`\\gamma = 1/q` filled in; a wrong setting is an error.
-
-        Parameters
-        ----------
-        q : int
-            Values in a block.
-
-        Returns
-        -------
-        Kernel
-
-        Examples
-        --------
-        >>> from llise.kernels import Kernel
-        >>> Kernel("poly").resolved(q=4).gamma
-        0.25
-        """
+        """Return the kernel with :math:`\\gamma = 1/q` filled in; a wrong setting is an error."""
         if not callable(self.name) and self.name not in KERNELS:
             raise ValueError(f"kernel={self.name!r} is unknown; use one of {', '.join(KERNELS)}, or a callable.")
         gamma: Any = 1.0 / q if self.gamma is None else self.gamma
@@ -84,26 +62,7 @@ class Kernel:
         return replace(self, gamma=gamma)
 
     def of_products(self, products: Array, norms_a: Array, norms_b: Array) -> Array:
-        """Return kernel values from inner products and squared norms of blocks.
-
-        Parameters
-        ----------
-        products : array
-            x'y.
-        norms_a, norms_b : array
-            x'x and y'y, broadcast.
-
-        Returns
-        -------
-        array
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kernels import Kernel
-        >>> Kernel("poly", gamma=1.0, degree=2).of_products(np.array([2.0]), 0.0, 0.0)
-        array([9.])
-        """
+        """Return kernel values from inner products and squared norms of blocks."""
         xp = namespace(products)
         if self.name == "linear":
             return products
@@ -115,25 +74,7 @@ class Kernel:
         return xp.exp(-self.gamma * (norms_a + norms_b - 2 * products))
 
     def of_blocks(self, x: Array, y: Array) -> Array:
-        """Return the values of a kernel that is a callable; values that are not finite are an error.
-
-        Parameters
-        ----------
-        x : array (m, q)
-        y : array (n, q)
-
-        Returns
-        -------
-        array (m, n)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kernels import Kernel
-        >>> Kernel(lambda x, y: x @ y.T).of_blocks(np.eye(2), np.ones((1, 2)))
-        array([[1.],
-               [1.]])
-        """
+        """Return the values of a kernel that is a callable; values that are not finite are an error."""
         assert callable(self.name)
         xp = namespace(x)
         try:
@@ -157,20 +98,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def refuse_unnormalisable(norms: Array, kernel: Kernel) -> None:
-    """Raise an error where a kernel cannot be normalised: k(x, x) must be positive for every block.
-
-    Parameters
-    ----------
-    norms : array
-        k(x, x) of blocks.
-    kernel : Kernel
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kernels import Kernel, refuse_unnormalisable
-    >>> refuse_unnormalisable(np.array([1.0, 2.0]), Kernel("poly"))
-    """
+    """Raise an error where a kernel cannot be normalised: k(x, x) must be positive for every block."""
     xp = namespace(norms)
     usable = (norms > 0) & xp.isfinite(norms)
     if not bool(xp.all(usable)):

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from llise import engine
-from llise.admm import ADMM, embedding_start, weight_start
-from llise.blocks import BlockGrid, Blocks, prepare
-from llise.embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
 from llise.engine.backend import like, namespace, to_numpy
 from llise.engine.tasks import gather
-from llise.gram import GramStatistics, Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
-from llise.neighbors import new_neighbors, training_neighbors
-from llise.objectives import reconstruction_value, ssim_constant
-from llise.weights import admm_weights, exact_weights, semidefinite
+from llise.manifold.admm import ADMM, embedding_start, weight_start
+from llise.manifold.blocks import BlockGrid, Blocks, prepare
+from llise.manifold.embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
+from llise.manifold.gram import GramStatistics, Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
+from llise.manifold.neighbors import new_neighbors, training_neighbors
+from llise.manifold.objectives import reconstruction_value, ssim_constant
+from llise.manifold.weights import admm_weights, exact_weights, semidefinite
 
 Array = Any
 BATCH = 16  # blocks: few enough for the processor's cache, enough to make up for the calls
@@ -50,14 +50,6 @@ class Settings:
         Of the random starts of the paper's iterations.
     history : int, default 0
         Steps of the embedding that are recorded.
-
-    Examples
-    --------
-    >>> from llise.gram import Kernel
-    >>> from llise.pipeline import Settings
-    >>> settings = Settings(Kernel("linear"), 10, 4, "affine", 1e-3, 0.0, 255.0, 64, None, 0)
-    >>> settings.needs_semidefinite
-    False
     """
 
     kernel: Kernel
@@ -92,22 +84,13 @@ class Fitted:
     coordinates : array (b, n, p)
     weights, neighbors : array (b, n, k) or None
     norms, means, grand : array or None
-        The kernel's statistics (:class:`~llise.gram.GramStatistics`), None for the linear kernel.
+        The kernel's statistics (:class:`~llise.manifold.gram.GramStatistics`), None for the linear kernel.
     level : array (b,) or None
         Mean luminance over the training images, None without the luminance coordinate.
     reconstruction_error : numpy.ndarray (b,)
         Sum of the weights' objective over the images.
     objective, stationarity, n_iter, violation, history : numpy.ndarray
-        As in :class:`~llise.embedding.Embedding`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise import LLISE
-    >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 16), dtype=np.uint8)
-    >>> fitted = LLISE(2, n_neighbors=3).fit(images).blocks_
-    >>> fitted, fitted[:1].weights.shape
-    (Fitted(positions=2, images=8, coordinates=2), (1, 8, 3))
+        As in :class:`~llise.manifold.embedding.Embedding`.
     """
 
     coordinates: Array
@@ -125,43 +108,11 @@ class Fitted:
     history: np.ndarray
 
     def statistics(self) -> GramStatistics | None:
-        """Return the kernel's statistics, None for the linear kernel.
-
-        Returns
-        -------
-        GramStatistics or None
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise import LLISE
-        >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 8), dtype=np.uint8)
-        >>> LLISE(2, n_neighbors=3).fit(images).blocks_.statistics() is None
-        True
-        """
+        """Return the kernel's statistics, None for the linear kernel."""
         return None if self.means is None else GramStatistics(self.norms, self.means, self.grand)
 
     def apply(self, function: Callable) -> Fitted:
-        """Return the results with a function applied to every array.
-
-        Parameters
-        ----------
-        function : callable
-            Of an array, returns an array.
-
-        Returns
-        -------
-        Fitted
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise import LLISE
-        >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 16), dtype=np.uint8)
-        >>> fitted = LLISE(2, n_neighbors=3).fit(images).blocks_
-        >>> fitted.apply(lambda values: values[:1]).coordinates.shape
-        (1, 8, 2)
-        """
+        """Return the results with a function applied to every array."""
         values: dict[str, Any] = {name: None if v is None else function(v) for name, v in vars(self).items()}
         return Fitted(**values)
 
@@ -173,34 +124,7 @@ class Fitted:
 
 
 def fit_chunk(pixels: Array, grid: BlockGrid, first: int, settings: Settings, keep_weights: bool = True) -> Fitted:
-    """Fit all blocks of a chunk.
-
-    Parameters
-    ----------
-    pixels : array (n, rows, w)
-        Of the training images (:meth:`BlockGrid.pixels`).
-    grid : BlockGrid
-    first : int
-        Position of the chunk's first block.
-    settings : Settings
-    keep_weights : bool, default True
-        Whether weights and neighbours are part of the result.
-
-    Returns
-    -------
-    Fitted
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import BlockGrid
-    >>> from llise.gram import Kernel
-    >>> from llise.pipeline import Settings, fit_chunk
-    >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 16), dtype=np.uint8)
-    >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 1e-2, 0.0, 255.0, 64, None, 0)
-    >>> fit_chunk(images, BlockGrid.of_images((8, 16), 8), 0, settings).coordinates.shape
-    (2, 8, 2)
-    """
+    """Fit all blocks of a chunk."""
     _keep_memory()
     raw = grid.cut(pixels)
     batches = engine.of(raw).batches(raw.shape[0], BATCH)
@@ -253,43 +177,7 @@ def transform_chunk(
     fitted: Fitted,
     settings: Settings,
 ) -> tuple[Array, Array]:
-    """Embed all blocks of a chunk of new images.
-
-    Parameters
-    ----------
-    new_pixels : array (m, rows, w)
-        Of the new images (:meth:`BlockGrid.pixels`).
-    pixels : array (n, rows, w)
-        Of the training images.
-    identical : array (m,) of int
-        The training image that equals a new one everywhere, or -1.
-    grid : BlockGrid
-    first : int
-        Position of the chunk's first block.
-    fitted : Fitted
-        Of the blocks of this chunk.
-    settings : Settings
-
-    Returns
-    -------
-    coordinates : array (b, m, p)
-    error : array (b, m)
-        SSIM distances of the blocks and their reconstructions.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.blocks import BlockGrid
-    >>> from llise.gram import Kernel
-    >>> from llise.pipeline import Settings, fit_chunk, transform_chunk
-    >>> images = np.random.default_rng(0).integers(0, 256, (9, 8, 16), dtype=np.uint8)
-    >>> grid, old, new = BlockGrid.of_images((8, 16), 8), images[:8], images[8:]
-    >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 1e-2, 0.0, 255.0, 64, None, 0)
-    >>> fitted = fit_chunk(old, grid, 0, settings)
-    >>> coordinates, error = transform_chunk(new, old, np.array([-1]), grid, 0, fitted, settings)
-    >>> coordinates.shape, error.shape
-    ((2, 1, 2), (2, 1))
-    """
+    """Embed all blocks of a chunk of new images."""
     _keep_memory()
     raw, raw_new = grid.cut(pixels), grid.cut(new_pixels)
     parts = [

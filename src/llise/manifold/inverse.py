@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from llise.blocks import BlockGrid
 from llise.engine.backend import like, to_numpy
+from llise.manifold.blocks import BlockGrid
 
 Array = Any
 EQUAL = 1e-6
@@ -26,32 +26,7 @@ VALUES_AT_ONCE = 2**22
 
 
 def inverse_weights(targets: np.ndarray, training: np.ndarray, k: int, ridge: float) -> np.ndarray:
-    """Weights, of unit sum, of the training images whose coordinates lie nearest (docs/math.md, eq. 42 to 44).
-
-    Parameters
-    ----------
-    targets : ndarray (b, m, p)
-        Coordinates to be reconstructed.
-    training : ndarray (b, n, p)
-        Coordinates of the training images.
-    k : int
-        Number of neighbours.
-    ridge : float
-        Regularisation relative to the mean squared distance of the neighbours.
-
-    Returns
-    -------
-    ndarray (b, m, n)
-        Zero for all images that are not among the k nearest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> training = np.array([[[0.0], [1.0], [5.0]]])
-    >>> inverse_weights(np.array([[[0.25], [5.0]]]), training, 2, 1e-9).round(3)
-    array([[[0.75, 0.25, 0.  ],
-            [0.  , 0.  , 1.  ]]])
-    """
+    """Weights, of unit sum, of the training images whose coordinates lie nearest (docs/math.md, eq. 42 to 44)."""
     squared = np.stack([((training - target[:, None, :]) ** 2).sum(axis=-1) for target in targets.swapaxes(0, 1)], 1)
     # A stable order: of equal distances, the image that comes first is the nearer one.
     nearest = np.argsort(squared, axis=-1, kind="stable")[..., :k]
@@ -73,36 +48,7 @@ def inverse_weights(targets: np.ndarray, training: np.ndarray, k: int, ridge: fl
 def images_of(
     coordinates: np.ndarray, training: np.ndarray, images: Array, grid: BlockGrid, k: int, ridge: float = RIDGE
 ) -> Array:
-    """Make the images that belong to coordinates.
-
-    Parameters
-    ----------
-    coordinates : ndarray (b, m, p)
-        Coordinates of all blocks of m images.
-    training : ndarray (b, n, p)
-        Coordinates of the training images.
-    images : array (n, h, w)
-        The training images.
-    grid : BlockGrid
-        How they were cut into blocks.
-    k : int
-        Number of neighbours.
-    ridge : float
-        As in :func:`inverse_weights`.
-
-    Returns
-    -------
-    array (m, h, w)
-        In the data type of the training images' coordinates; not clipped to the range of the images.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> images = np.array([[[0.0, 0.0]], [[2.0, 4.0]]])
-    >>> coordinates = np.array([[[-1.0], [1.0]]])
-    >>> images_of(np.array([[[0.5]]]), coordinates, images, BlockGrid.of_rows(2), 2, 1e-9).round(6)
-    array([[[1.5, 3. ]]])
-    """
+    """Make the images that belong to coordinates."""
     m = coordinates.shape[1]
     result = np.empty((m, grid.height, grid.width), training.dtype)
     for chunk in grid.chunks():

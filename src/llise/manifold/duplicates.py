@@ -16,25 +16,6 @@ def identical_training_image(images: Array, training: Array) -> np.ndarray:
     """For each new image, the index of the first training image with the same pixels, or -1.
 
     A few pixels of all pairs are compared first, and all pixels only where these agree.
-
-    Parameters
-    ----------
-    images : array (m, h, w)
-        New images.
-    training : array (n, h, w)
-        Training images.
-
-    Returns
-    -------
-    int ndarray (m,)
-        Indices into ``training``, -1 where no training image is identical.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> training = np.arange(24).reshape(4, 2, 3)
-    >>> identical_training_image(np.stack([training[2], training[0] + 1]), training).tolist()
-    [2, -1]
     """
     new, old = (part.reshape((part.shape[0], -1)) for part in (images, training))
     some = np.linspace(0, new.shape[1] - 1, N_COMPARED_FIRST).astype(int)

@@ -7,43 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from llise.pipeline import Fitted, Settings
+from llise.manifold.pipeline import Fitted, Settings
 
 LARGEST = 1e30
 """Largest value of a saved result: squares and sums of it must not overflow."""
 
 
 def checked_blocks(arrays: dict[str, np.ndarray], b: int, n: int, settings: Settings, measured: bool) -> Fitted:
-    """Return the results of a saved fit.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        Arrays of :class:`~llise.pipeline.Fitted` by name.
-    b, n : int
-        Block positions and training images.
-    settings : Settings
-        Of the fit.
-    measured : bool
-        Whether the measurements of the fit (errors, stationarity, iterations) must be there.
-
-    Returns
-    -------
-    Fitted
-        Without weights and neighbours.
-
-    Raises
-    ------
-    KeyError, ValueError
-        Something is missing, has another shape or type, or is not a usable number.
-
-    Examples
-    --------
-    >>> from llise.kernels import Kernel
-    >>> settings = Settings(Kernel("linear"), 3, 2, "affine", 0.01, 0.0, 1.0, 64, None, 0)
-    >>> checked_blocks({"coordinates": np.zeros((4, 6, 2))}, 4, 6, settings, measured=False)
-    Fitted(positions=4, images=6, coordinates=2)
-    """
+    """Return the results of a saved fit."""
     expected: dict[str, tuple[int, ...]] = {"coordinates": (b, n, settings.n_components)}
     if not settings.kernel.is_linear:
         expected |= {"norms": (b, n), "means": (b, n), "grand": (b,)}

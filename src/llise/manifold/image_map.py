@@ -20,15 +20,6 @@ class ImageMap:
         Mean of the rows.
     axes : ndarray (2, d)
         Principal axes; a single one where there is only one row or one column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plane = ImageMap.of_rows(np.array([[0.0, 0, 5], [3, 4, 5], [6, 8, 5]]))
-    >>> np.round(plane.axes[0], 3).tolist()
-    [0.6, 0.8, 0.0]
-    >>> np.round(plane.place(np.array([[3.0, 4, 5], [6, 8, 5]]))[:, 0], 3).tolist()
-    [0.0, 5.0]
     """
 
     centre: np.ndarray
@@ -36,23 +27,7 @@ class ImageMap:
 
     @classmethod
     def of_rows(cls, rows: np.ndarray) -> ImageMap:
-        """Compute the map from the rows of the training images.
-
-        Parameters
-        ----------
-        rows : ndarray (n, d)
-            Coordinates of the training images.
-
-        Returns
-        -------
-        ImageMap
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> ImageMap.of_rows(np.eye(4)).axes.shape
-        (2, 4)
-        """
+        """Compute the map from the rows of the training images."""
         centre = rows.mean(axis=0)
         centred = rows - centre
         values, vectors = np.linalg.eigh(centred @ centred.T)
@@ -62,24 +37,7 @@ class ImageMap:
         return cls(centre, axes * signs)
 
     def place(self, rows: np.ndarray) -> np.ndarray:
-        """Project rows to the plane.
-
-        Parameters
-        ----------
-        rows : ndarray (m, d)
-            Coordinates of any images.
-
-        Returns
-        -------
-        ndarray (m, 2)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> rows = np.arange(12.0).reshape(4, 3) ** 2
-        >>> ImageMap.of_rows(rows).place(rows[:1]).shape
-        (1, 2)
-        """
+        """Project rows to the plane."""
         return (rows - self.centre) @ self.axes.T
 
     def __repr__(self) -> str:

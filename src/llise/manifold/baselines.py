@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils.validation import check_is_fitted
 
-from llise.base import Learner
-from llise.duplicates import identical_training_image
 from llise.engine.tasks import interruptible
-from llise.gram import Kernel, refuse_unnormalisable
-from llise.planes import check_weights, weighted_planes
-from llise.validation import as_images, grey_range
+from llise.manifold.base import Learner
+from llise.manifold.duplicates import identical_training_image
+from llise.manifold.gram import Kernel, refuse_unnormalisable
+from llise.manifold.planes import check_weights, weighted_planes
+from llise.manifold.validation import as_images, grey_range
 
 Array = Any
 

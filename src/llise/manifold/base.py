@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from llise.blocks import BlockGrid
 from llise.engine.backend import namespace, to_numpy
-from llise.image_map import ImageMap
-from llise.inverse import images_of
-from llise.neighborhoods import continuity, trustworthiness
-from llise.validation import check_integer, check_number
+from llise.manifold.blocks import BlockGrid
+from llise.manifold.image_map import ImageMap
+from llise.manifold.inverse import images_of
+from llise.manifold.neighborhoods import continuity, trustworthiness
+from llise.manifold.validation import check_integer, check_number
 
 Array = Any
 SMALLEST_RIDGE = 1e-6
@@ -352,45 +352,11 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
 
 def with_tuples(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings that came from JSON with their lists as tuples, which is what parameters use.
-
-    Parameters
-    ----------
-    settings : dict
-        Names and values.
-
-    Returns
-    -------
-    dict
-        The same, every list made a tuple.
-
-    Examples
-    --------
-    >>> with_tuples({"image_shape": [8, 16], "ridge": 0.01})
-    {'image_shape': (8, 16), 'ridge': 0.01}
-    """
+    """Settings that came from JSON with their lists as tuples, which is what parameters use."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
 
 
 def training_input(arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> np.ndarray:
-    """Training images of a saved state in the form in which they were passed to ``fit``.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        A state's arrays with ``training_images`` (n, h, w).
-    settings : dict
-        A state's settings with ``rows``, whether the images were passed as rows.
-
-    Returns
-    -------
-    ndarray (n, h, w) or (n, h*w)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> training_input({"training_images": np.zeros((3, 1, 4))}, {"rows": True}).shape
-    (3, 4)
-    """
+    """Training images of a saved state in the form in which they were passed to ``fit``."""
     images = arrays["training_images"]
     return images.reshape(len(images), -1) if settings["rows"] else images
