@@ -10,7 +10,7 @@ The data's way through the package, one module per step:
 # imported here: Ctrl-C while the program starts is reported without a traceback only after this file.
 _MODULE_OF = {
     "LLISE": "manifold.estimators",
-    "KernelLLISE": "manifold.estimators",
+    "KernelLLISE": "manifold.kernel_llise",
     "LLE": "manifold.baselines",
     "KernelLLE": "manifold.baselines",
     "DistortionRecognizer": "manifold.recognition",

@@ -21,7 +21,7 @@ from joblib.parallel import ThreadingBackend, get_active_backend
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
-from llise.engine.backend import device_of, namespace
+from llise.engine.backend import namespace
 
 Array = Any
 
@@ -142,4 +142,4 @@ def gather(parts: Iterable[dict[str, Array]], b: int) -> dict[str, Array]:
 
 def _empty(v: Array, b: int) -> Array:
     """An array for b blocks, of the kind of ``v``."""
-    return namespace(v).empty((b, *v.shape[1:]), dtype=v.dtype, device=device_of(v))
+    return namespace(v).empty((b, *v.shape[1:]), dtype=v.dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from llise.engine.backend import namespace, to_numpy
+from llise.engine.backend import as_input, namespace, to_numpy, working
 from llise.manifold.blocks import BlockGrid
 from llise.manifold.image_map import ImageMap
 from llise.manifold.inverse import images_of
@@ -145,7 +145,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         True
         """
         check_is_fitted(self, "embedding_")
-        training, images = to_numpy(self.embedding_), self.training_images_
+        training, images = to_numpy(self.embedding_), working(self.training_images_)
         b, n, p = training.shape
         rows = check_array(to_numpy(X) if hasattr(X, "device") else X, dtype=[np.float64, np.float32])
         if rows.shape[1] != b * p:
@@ -161,7 +161,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         parts = [images_of(coordinates, training, part, grid, min(self.n_neighbors, n)) for part in channels]
         result = parts[0] if len(parts) == 1 else namespace(parts[0]).stack(parts, axis=-1)
         as_rows = self.image_shape is not None or self.image_shape_ is None
-        return result.reshape(len(rows), -1) if as_rows else result
+        return as_input(self.training_images_, result.reshape(len(rows), -1) if as_rows else result)
 
     def score(self, X, y=None):
         """How well the coordinates of images keep their neighbourhoods; a larger score is better.
@@ -340,9 +340,8 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _rows(self, coordinates: Array) -> Array:
         """Coordinates (b, n, p) as rows (n, b*p)."""
-        xp = namespace(coordinates)
         b, n, p = coordinates.shape
-        return xp.reshape(xp.permute_dims(coordinates, (1, 0, 2)), (n, b * p))
+        return coordinates.swapaxes(0, 1).reshape(n, b * p)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.manifold import LocallyLinearEmbedding
 from sklearn.utils.validation import check_is_fitted
 
+from llise.engine.backend import to_numpy
 from llise.engine.tasks import interruptible
 from llise.manifold.base import Learner
 from llise.manifold.duplicates import identical_training_image
@@ -89,14 +90,14 @@ class LLE(Learner):
         (1, 3, 2)
         """
         check_is_fitted(self, "embedding_")
-        images, _ = as_images(self, X, reset=False)
+        images = to_numpy(as_images(self, X, reset=False)[0])
         coordinates = self._lle_.transform(self._features_.of_new(self._planes(images)))
         identical = identical_training_image(images, self.training_images_)
         coordinates[identical >= 0] = self.embedding_[0, identical[identical >= 0]]
         return coordinates[None].astype(_float_of(images), copy=False)
 
     def _fit(self, X) -> None:
-        images, _ = as_images(self, X, reset=True)
+        images = to_numpy(as_images(self, X, reset=True)[0])
         n = images.shape[0]
         k, p = self._counts(n)
         self.training_images_ = images

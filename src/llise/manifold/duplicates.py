@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from llise.engine.backend import to_numpy
+from llise.engine.backend import like, to_numpy
 
 Array = Any
 N_COMPARED_FIRST = 64
@@ -19,7 +19,8 @@ def identical_training_image(images: Array, training: Array) -> np.ndarray:
     """
     new, old = (part.reshape((part.shape[0], -1)) for part in (images, training))
     some = np.linspace(0, new.shape[1] - 1, N_COMPARED_FIRST).astype(int)
-    candidates = (to_numpy(new[:, some])[:, None, :] == to_numpy(old[:, some])[None, :, :]).all(axis=-1)
+    first, second = (to_numpy(part[:, like(part, some)]) for part in (new, old))
+    candidates = (first[:, None, :] == second[None, :, :]).all(axis=-1)
     identical = np.full(new.shape[0], -1)
     for j, r in np.argwhere(candidates):
         if identical[j] < 0 and np.array_equal(to_numpy(new[int(j)]), to_numpy(old[int(r)])):

@@ -91,8 +91,7 @@ def _directions(q: int, p: int) -> np.ndarray:
 def _outputs(weights: Array, p: int, history: int) -> tuple[Array, np.ndarray, np.ndarray]:
     xp = namespace(weights)
     b, n, _ = weights.shape
-    out = xp.zeros_like(xp.broadcast_to(weights[:, :, :1], (b, n, p)))
-    return out, np.empty((b, 4)), np.full((b, history, 2), np.nan)
+    return xp.zeros((b, n, p)), np.empty((b, 4)), np.full((b, history, 2), np.nan)
 
 
 def _collect(out: Array, results: np.ndarray, steps: np.ndarray) -> Embedding:

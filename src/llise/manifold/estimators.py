@@ -1,4 +1,4 @@
-"""LLISE and kernel LLISE as scikit-learn estimators."""
+"""LLISE as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from llise.engine.backend import check_device, to_numpy
+from llise.engine.backend import as_input, check_device, to_numpy, working
 from llise.manifold.admm import ADMM
 from llise.manifold.base import Learner, training_input, with_tuples
 from llise.manifold.blocks import BlockGrid
@@ -67,8 +67,9 @@ class LLISE(Learner):
         Weights of luma and the two chroma planes in the SSIM of colour images (docs/math.md, eq. 46).
     store_weights : bool, default True
         Whether to store ``weights_`` and ``neighbors_``.
-    device : str, optional
-        Torch device to work on, such as "cuda" (needs the extra ``gpu``); None works where the images are.
+    device : {"cpu", "cuda", "cuda:1", ...}, optional
+        Where to work; "cuda" is an NVIDIA GPU (needs the extra ``gpu``), None works where the images are.
+        Arrays of CuPy and tensors of torch are taken and given back.
     random_state : int, RandomState or None
         Seed for the starting points of the ADMM solver; the exact solver is deterministic.
     n_jobs : int, optional
@@ -179,7 +180,8 @@ class LLISE(Learner):
         execution = self._execution("transform")
         new, training = self._planes(images), self._planes(self.training_images_)
         result = execution.embed(new, training, grid, self.blocks_, self._fitted_settings)
-        return result if return_error else result[0]
+        coordinates, errors = (as_input(images, part) for part in result)
+        return (coordinates, errors) if return_error else coordinates
 
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and settings from which :meth:`from_state` restores the fitted learner.
@@ -266,6 +268,7 @@ class LLISE(Learner):
 
     def _planes(self, images: Array) -> Array:
         """Grey images as they are; the planes of colour images side by side, block by block."""
+        images = working(images)
         if images.ndim == 3:
             return images
         weights = check_weights(self.plane_weights)
@@ -313,7 +316,10 @@ class LLISE(Learner):
     def _store(self, fitted: Fitted, images: Array, grid: BlockGrid, settings: Settings) -> None:
         """Set the fitted attributes."""
         self.blocks_, self._fitted_settings, self.training_images_ = fitted, settings, images
-        self.embedding_, self.weights_, self.neighbors_ = fitted.coordinates, fitted.weights, fitted.neighbors
+        self.embedding_, self.weights_, self.neighbors_ = (
+            None if part is None else as_input(images, part)
+            for part in (fitted.coordinates, fitted.weights, fitted.neighbors)
+        )
         self.block_grid_ = (grid.rows, grid.cols)
         self._forget_map()
         if fitted.objective is not None:
@@ -322,86 +328,3 @@ class LLISE(Learner):
             self.constraint_violation_ = float(fitted.violation.max())
             self.stationarity_ = float(fitted.stationarity.max())
             self.n_iter_ = int(fitted.n_iter.max())
-
-
-class KernelLLISE(LLISE):
-    r"""Kernel LLISE: neighbours and weights in the feature space of a kernel, the embedding as in LLISE.
-
-    The kernel is normalised, :math:`k(x,y)/\sqrt{k(x,x)k(y,y)}`, and double-centred; new images are centred with
-    the training images' statistics (docs/math.md, eq. 9-11).  ``kernel="linear"`` is the same as LLISE.
-
-    Parameters
-    ----------
-    n_components : int, default 4
-        As in :class:`LLISE`.
-    kernel : {"linear", "poly", "rbf", "sigmoid"} or callable, default "rbf"
-        A callable takes blocks (m, q) and (n, q), scaled to [0, 1], and returns (m, n).
-    gamma : float, optional
-        Factor in the kernel; None is 1/q, with q the number of pixels of a block.
-    degree : int, default 3
-        Degree of the polynomial kernel.
-    coef0 : float, default 1
-        Constant of the polynomial and the sigmoid kernel.
-    n_neighbors, block_size, image_shape, constraint, solver, as_published, luminance, ridge
-        As in :class:`LLISE`.
-    data_range, plane_weights, store_weights, device, random_state, n_jobs, verbose
-        As in :class:`LLISE`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise import KernelLLISE
-    >>> images = np.random.default_rng(0).random((9, 8, 8))
-    >>> KernelLLISE(2, kernel="poly", n_neighbors=3).fit_transform(images).shape
-    (9, 2)
-    """
-
-    def __init__(
-        self,
-        n_components=4,
-        *,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        n_neighbors=10,
-        block_size=8,
-        image_shape=None,
-        constraint="sphere",
-        solver="exact",
-        as_published=False,
-        luminance=0.0,
-        ridge=RIDGE,
-        data_range=None,
-        plane_weights=(1.0, 1.0, 1.0),
-        store_weights=True,
-        device=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
-        super().__init__(
-            n_components,
-            n_neighbors=n_neighbors,
-            block_size=block_size,
-            image_shape=image_shape,
-            constraint=constraint,
-            solver=solver,
-            as_published=as_published,
-            luminance=luminance,
-            ridge=ridge,
-            data_range=data_range,
-            plane_weights=plane_weights,
-            store_weights=store_weights,
-            device=device,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-
-    def _kernel(self) -> Kernel:
-        return Kernel(self.kernel, self.gamma, self.degree, self.coef0)

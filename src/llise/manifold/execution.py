@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from llise import engine
-from llise.engine.backend import as_input, blocks_at_once, explained_device_errors, namespace, to_device
+from llise.engine.backend import (
+    blocks_at_once,
+    explained_device_errors,
+    like,
+    namespace,
+    on_device_of,
+    to_numpy,
+    working,
+)
 from llise.engine.tasks import gather, run_chunks
 from llise.manifold.blocks import BlockGrid, Chunk
 from llise.manifold.duplicates import identical_training_image
@@ -29,7 +40,7 @@ class Execution:
     Parameters
     ----------
     device : str or None
-        Torch device to which NumPy arrays are moved; None works where the images are.
+        GPU to which NumPy arrays are moved; None works where the images are.
     n_jobs : int or None
         Chunks worked on at once, as in joblib; used for NumPy arrays only.
     progress : str or None
@@ -43,13 +54,14 @@ class Execution:
     @explained_device_errors()
     def fit(self, images: Array, grid: BlockGrid, settings: Settings, store_weights: bool = True) -> Fitted:
         """Fit every block of the training images."""
-        pixels = self._on_device(images)
+        pixels = working(images, self.device)
         chunks = _chunks(pixels, grid, settings, BLOCKS_PER_FIT_CHUNK)
         tasks = (
             (grid.pixels(pixels, chunk), grid, grid.positions(chunk).start, settings, store_weights) for chunk in chunks
         )
         parts = self._run(fit_chunk, tasks, len(chunks), pixels)
-        return Fitted(**gather((_like_images(vars(part), images) for part in parts), grid.n_blocks))
+        with on_device_of(pixels):
+            return Fitted(**gather((_like_images(vars(part), images) for part in parts), grid.n_blocks))
 
     @explained_device_errors()
     def embed(
@@ -57,41 +69,40 @@ class Execution:
     ) -> tuple[Array, Array]:
         """Embed new images among the training images."""
         identical = identical_training_image(images, training)
-        pixels = self._on_device(images)
+        pixels = working(images, self.device)
         chunks = _chunks(pixels, grid, settings, BLOCKS_PER_TRANSFORM_CHUNK)
         needed = replace(fitted, weights=None, neighbors=None)  # these large arrays are not sent to the workers
 
         def tasks() -> Iterator[tuple]:
             for chunk in chunks:
                 blocks = grid.positions(chunk)
-                old_pixels = self._on_device(grid.pixels(training, chunk))
-                part = needed[blocks].apply(self._on_device)
+                old_pixels = like(pixels, grid.pixels(training, chunk))
+                part = needed[blocks].apply(partial(like, pixels))
                 yield grid.pixels(pixels, chunk), old_pixels, identical, grid, blocks.start, part, settings
 
         parts = self._run(transform_chunk, tasks(), len(chunks), pixels)
         named = (_like_images({"coordinates": y, "errors": f}, images) for y, f in parts)
-        whole = gather(named, grid.n_blocks)
+        with on_device_of(pixels):
+            whole = gather(named, grid.n_blocks)
         return whole["coordinates"], whole["errors"]
 
     def _run(self, function: Any, tasks: Iterable[tuple], n_tasks: int, pixels: Array) -> Iterator[Any]:
         return run_chunks(function, tasks, n_tasks, engine.of(pixels).workers(self.n_jobs), self.progress)
-
-    def _on_device(self, array: Array) -> Array:
-        return to_device(array, self.device)
 
 
 def _chunks(images: Array, grid: BlockGrid, settings: Settings, on_cpu: int) -> list[Chunk]:
     """Chunks of about ``on_cpu`` blocks on a CPU, of what the memory holds on a GPU."""
     n = images.shape[0]
     k = min(settings.n_neighbors, n)
-    # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once in the array engine
+    # about 16 arrays (n, n) and 12 of n problems (k + 1, k + 1) are alive at once on a GPU
     return grid.chunks(blocks_at_once(images, 8 * (16 * n * n + 12 * n * (k + 1) ** 2), on_cpu))
 
 
 def _like_images(part: dict[str, Array], images: Array) -> dict[str, Array]:
     """A chunk's results where the images are; coordinates are float32 for float32 images, else float64."""
-    part = {name: None if value is None else as_input(images, value) for name, value in part.items()}
-    if str(images.dtype).endswith("float32"):
+    if isinstance(images, np.ndarray):
+        part = {name: None if value is None else to_numpy(value) for name, value in part.items()}
+    if images.dtype == np.float32:
         xp = namespace(part["coordinates"])
         part["coordinates"] = xp.astype(part["coordinates"], xp.float32, copy=False)
     return part

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from llise import engine
-from llise.engine.array_operations import pairs, take
 from llise.engine.backend import in_float64, namespace
 from llise.manifold.blocks import Blocks
 from llise.manifold.kernels import Kernel, refuse_unnormalisable
@@ -51,7 +50,7 @@ def training_gram(blocks: Blocks, kernel: Kernel) -> tuple[Array, GramStatistics
         return _centred_products(blocks, blocks), None
     xp = namespace(blocks.values)
     values = _kernel_values(blocks, blocks, kernel)
-    norms = xp.linalg.diagonal(values) + 0.0
+    norms = xp.diagonal(values, axis1=-2, axis2=-1) + 0.0
     refuse_unnormalisable(norms, kernel)
     values = values / xp.sqrt(norms[:, :, None] * norms[:, None, :])
     means = xp.mean(values, axis=-1)
@@ -101,10 +100,10 @@ def local_gram(training: Blocks, neighbors: Array, kernel: Kernel, statistics: G
         return steps.centred_local_products(products, neighbors, *factors, training.sums, training.luminance)
     assert statistics is not None
     products = products * training.scale**2
-    values = kernel.of_products(products, *pairs(xp.linalg.diagonal(products)))
-    left, right = pairs(take(statistics.norms, neighbors))
+    values = kernel.of_products(products, *_pairs(xp.diagonal(products, axis1=-2, axis2=-1)))
+    left, right = _pairs(_take(statistics.norms, neighbors))
     values = values / xp.sqrt(left * right)
-    left, right = pairs(take(statistics.means, neighbors))
+    left, right = _pairs(_take(statistics.means, neighbors))
     return values - left - right + statistics.grand[:, None, None, None]
 
 
@@ -162,3 +161,15 @@ def _kernel_values(a: Blocks, b: Blocks, kernel: Kernel) -> Array:
 
 def _double_centred(values: Array, means_a: Array, means_b: Array, grand: Array) -> Array:
     return values - means_a[:, :, None] - means_b[:, None, :] + grand[:, None, None]
+
+
+def _take(values: Array, neighbors: Array) -> Array:
+    """Values (b, n) at neighbours (b, m, k)."""
+    b, m, k = neighbors.shape
+    flat = namespace(values).take_along_axis(values, neighbors.reshape(b, m * k), axis=1)
+    return flat.reshape(b, m, k)
+
+
+def _pairs(values: Array) -> tuple[Array, Array]:
+    """Vectors as columns and as rows, which broadcast to all pairs of their entries."""
+    return values[..., :, None], values[..., None, :]

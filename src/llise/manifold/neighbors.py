@@ -19,9 +19,9 @@ def training_neighbors(gram: Array, k: int) -> Array:
     """
     xp = namespace(gram)
     nowhere = np.full(gram.shape[1], -1)
-    return engine.of(gram).nearest(gram, xp.linalg.diagonal(gram), k, nowhere, exclude_self=True)
+    return engine.of(gram).nearest(gram, xp.diagonal(gram, axis1=-2, axis2=-1), k, nowhere, True)
 
 
 def new_neighbors(products: Array, norms: Array, k: int, identical: np.ndarray) -> Array:
     """Return the k nearest training images of each new image."""
-    return engine.of(products).nearest(products, norms, k, identical, exclude_self=False)
+    return engine.of(products).nearest(products, norms, k, identical, False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from llise import engine
-from llise.engine.backend import namespace
+from llise.engine.backend import as_input, namespace, working
 
 Array = Any
 
@@ -47,18 +47,20 @@ def ssim(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = False
     >>> float(ssim(x, x[::-1])) < 0
     True
     """
-    xp = namespace(x)
+    given = x
     x, y, q = _checked(x, y, data_range)
+    xp = namespace(x)
     if zero_mean:
         c = ssim_constant(q, data_range)
-        return (2 * xp.sum(x * y, axis=-1) + c) / (xp.sum(x * x, axis=-1) + xp.sum(y * y, axis=-1) + c)
+        value = (2 * xp.sum(x * y, axis=-1) + c) / (xp.sum(x * x, axis=-1) + xp.sum(y * y, axis=-1) + c)
+        return as_input(given, value)
     c1, c2 = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
     mx, my = xp.mean(x, axis=-1), xp.mean(y, axis=-1)
     dx, dy = x - mx[..., None], y - my[..., None]
     vx, vy, vxy = (xp.sum(u * v, axis=-1) / (q - 1) for u, v in ((dx, dx), (dy, dy), (dx, dy)))
     luminance = (2 * mx * my + c1) / (mx * mx + my * my + c1)
     structure = (2 * vxy + c2) / (vx + vy + c2)
-    return luminance * structure
+    return as_input(given, luminance * structure)
 
 
 def ssim_distance(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: bool = False) -> Array:
@@ -89,19 +91,21 @@ def ssim_distance(x: Array, y: Array, *, data_range: float = 1.0, zero_mean: boo
     >>> 1 < float(ssim_distance(x, -x)) < 2
     True
     """
-    xp = namespace(x)
     if not zero_mean:
         return 1 - ssim(x, y, data_range=data_range)
+    given = x
     x, y, q = _checked(x, y, data_range)
+    xp = namespace(x)
     c = ssim_constant(q, data_range)
     difference = xp.sum((x - y) ** 2, axis=-1)
-    return difference / (xp.sum(x * x, axis=-1) + xp.sum(y * y, axis=-1) + c)
+    return as_input(given, difference / (xp.sum(x * x, axis=-1) + xp.sum(y * y, axis=-1) + c))
 
 
 def _checked(x: Array, y: Array, data_range: float) -> tuple[Array, Array, int]:
     """The blocks in floating point (differences of unsigned integers wrap around) and their length q."""
     if not data_range > 0:
         raise ValueError(f"data_range must be positive, got {data_range!r}; 255 for 8-bit images.")
+    x, y = working(x), working(y)
     if min(x.ndim, y.ndim) < 1:
         raise ValueError("a block is an array with its values in the last axis, got a single number.")
     q = x.shape[-1]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from llise import engine
-from llise.engine.backend import like, namespace, to_numpy
+from llise.engine.backend import like, namespace, on_device_of, to_numpy
 from llise.engine.tasks import gather
 from llise.manifold.admm import ADMM, embedding_start, weight_start
 from llise.manifold.blocks import BlockGrid, Blocks, prepare
@@ -126,10 +126,11 @@ class Fitted:
 def fit_chunk(pixels: Array, grid: BlockGrid, first: int, settings: Settings, keep_weights: bool = True) -> Fitted:
     """Fit all blocks of a chunk."""
     _keep_memory()
-    raw = grid.cut(pixels)
-    batches = engine.of(raw).batches(raw.shape[0], BATCH)
-    parts = (_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches)
-    return Fitted(**gather((vars(part) for part in parts), raw.shape[0]))
+    with on_device_of(pixels):
+        raw = grid.cut(pixels)
+        batches = engine.of(raw).batches(raw.shape[0], BATCH)
+        parts = (_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches)
+        return Fitted(**gather((vars(part) for part in parts), raw.shape[0]))
 
 
 def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -> Fitted:
@@ -165,7 +166,7 @@ def _training_problems(
     neighbors = training_neighbors(gram, k)
     xp = namespace(gram)
     kv = xp.take_along_axis(gram, neighbors, axis=-1)
-    return neighbors, take_local(gram, neighbors), kv, xp.linalg.diagonal(gram), statistics
+    return neighbors, take_local(gram, neighbors), kv, xp.diagonal(gram, axis1=-2, axis2=-1), statistics
 
 
 def transform_chunk(
@@ -179,13 +180,14 @@ def transform_chunk(
 ) -> tuple[Array, Array]:
     """Embed all blocks of a chunk of new images."""
     _keep_memory()
-    raw, raw_new = grid.cut(pixels), grid.cut(new_pixels)
-    parts = [
-        _transform_batch(raw_new[part], raw[part], identical, first + part.start, fitted[part], settings)
-        for part in engine.of(raw).batches(raw.shape[0], 8 * BATCH)
-    ]
-    xp = namespace(raw)
-    return xp.concat([y for y, _ in parts]), xp.concat([f for _, f in parts])
+    with on_device_of(pixels):
+        raw, raw_new = grid.cut(pixels), grid.cut(new_pixels)
+        parts = [
+            _transform_batch(raw_new[part], raw[part], identical, first + part.start, fitted[part], settings)
+            for part in engine.of(raw).batches(raw.shape[0], 8 * BATCH)
+        ]
+        xp = namespace(raw)
+        return xp.concat([y for y, _ in parts]), xp.concat([f for _, f in parts])
 
 
 def _transform_batch(

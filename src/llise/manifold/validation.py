@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from llise.engine.backend import namespace
+from llise.engine.backend import namespace, working
 from llise.manifold.blocks import BlockGrid
 from llise.manifold.planes import colour_grid
 
@@ -60,10 +60,11 @@ def _checked_rows(estimator: Any, X: Any, reset: bool) -> Array:
     """Rows without NaN and of the expected length; arrays of other libraries than NumPy stay where they are."""
     if isinstance(X, np.ndarray) or not hasattr(X, "dtype") or not hasattr(X, "device"):
         return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_min_samples=2 if reset else 1)
-    xp = namespace(X)
+    values = working(X)
+    xp = namespace(values)
     if X.ndim != 2:
         raise ValueError(f"expected rows (n, q) or images (n, h, w), got an array of {X.ndim} axes.")
-    if xp.isdtype(X.dtype, "real floating") and not bool(xp.all(xp.isfinite(X))):
+    if xp.isdtype(values.dtype, "real floating") and not bool(xp.all(xp.isfinite(values))):
         raise ValueError("Input X contains NaN or infinity; remove or fill these values first.")
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
@@ -74,8 +75,8 @@ def _checked_rows(estimator: Any, X: Any, reset: bool) -> Array:
 
 def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
     """The range of the grey values, as given or inferred from the dtype."""
-    xp = namespace(images)
-    integer = not xp.isdtype(images.dtype, "real floating")
+    images = working(images)
+    integer = not np.isdtype(images.dtype, "real floating")
     if data_range is None:
         known = {"uint8": 255.0, "uint16": 65535.0, "bool": 1.0}
         name = str(images.dtype).rpartition(".")[2]
@@ -119,8 +120,8 @@ def check_range(images: Array, data_range: float, *, rows: bool) -> None:
 
 def _extremes(images: Array) -> tuple[float, float]:
     """Smallest and largest value."""
-    xp = namespace(images)
-    return float(xp.min(images)), float(xp.max(images))
+    values = working(images)
+    return float(values.min()), float(values.max())
 
 
 def check_integer(name: str, value: Any, least: int, most: int | None = None) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from llise import engine
-from llise.engine.backend import namespace
+from llise.engine.backend import namespace, to_numpy
 from llise.manifold.admm import ADMM
 
 Array = Any
@@ -43,7 +43,7 @@ def admm_weights(
     tol = -1.0 if admm.tol is None else admm.tol
     affine = constraint == "affine"
     weights, n_iter = engine.of(kv).admm_weights(*flat, c, affine, admm.rho, admm.eta, max_iter, tol, start)
-    return namespace(kv).reshape(weights, kv.shape), n_iter
+    return namespace(kv).reshape(weights, kv.shape), to_numpy(n_iter)
 
 
 def semidefinite(K: Array, kv: Array, a: Array) -> tuple[Array, Array, Array]:
