@@ -68,9 +68,9 @@ else:
 # %%
 # A GPU
 # -----
-# ``device="cuda"`` takes NumPy arrays there and back. Arrays of CuPy and tensors of torch
-# are worked on where they are, and the coordinates are of the same kind. Where no NVIDIA
-# GPU is, this part is left out.
+# ``device="cuda"`` takes NumPy arrays there and back. Arrays of CuPy and tensors of
+# torch are worked on where they are, and the coordinates are of the same kind. Where no
+# NVIDIA GPU is, this part is left out.
 
 try:
     import cupy
