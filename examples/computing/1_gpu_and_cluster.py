@@ -77,9 +77,7 @@ try:
 
     gpus = cupy.cuda.runtime.getDeviceCount()
 except Exception as error:  # no CuPy, or no driver
-    print(
-        f"no GPU here ({type(error).__name__}): pip install 'llise[gpu]' for NVIDIA GPUs"
-    )
+    print(f"no GPU here ({type(error).__name__}): pip install 'llise[gpu]'")
 else:
     fit(f"GPU (of {gpus})", llise.LLISE(**settings, device="cuda"))
 
