@@ -10,10 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from llise import distortions
-from llise.diagnosis import Diagnosis, diagnose
-from llise.diagnosis.measures import measure_copy
-from llise.diagnosis.result import BLOCK_LABELS
-from llise.diagnosis.sets import SETS, code_of
+from llise.look import Diagnosis, diagnose
+from llise.look.measures import measure_copy
+from llise.look.result import BLOCK_LABELS
+from llise.look.sets import SETS, code_of
 
 
 def judge(reference: np.ndarray, copy: np.ndarray) -> Diagnosis:

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, Interval
+from llise.look.result import BLOCK_LABELS, Diagnosis, Fault, Interval
 from llise.labels import KINDS
 
 

@@ -18,12 +18,12 @@ from skimage import data, transform
 
 import llise
 from llise.cli.main import commands
-from llise.diagnosis.alignment.aligned_faults import judge_aligned
-from llise.diagnosis.alignment.matched_blur import match_blur
-from llise.diagnosis.alignment.placing import align_reference, find_place, measure_alignment
-from llise.diagnosis.alignment.reduced_pictures import levels
-from llise.diagnosis.alignment.registration import Registration
-from llise.diagnosis.result import Fault
+from llise.look.alignment.aligned_faults import judge_aligned
+from llise.look.alignment.matched_blur import match_blur
+from llise.look.alignment.placing import align_reference, find_place, measure_alignment
+from llise.look.alignment.reduced_pictures import levels
+from llise.look.alignment.registration import Registration
+from llise.look.result import Fault
 from llise.gate.rules import RuleError, make_rules
 from llise.kinds.registry import get
 from llise.kinds.search import draw_copy
@@ -275,7 +275,7 @@ def test_what_only_looks_like_a_shift_is_left_alone(name):
 @pytest.mark.parametrize("explained, unknown, is_aligned", [(0.95, 0.0, False), (0.3, 0.0, True), (0.3, 0.8, False)])
 def test_a_doubtful_misalignment_must_explain_more_than_named_kinds_do(monkeypatch, explained, unknown, is_aligned):
     """The copy is judged as it lies too: named kinds that explain it are preferred, and so is an unknown fault."""
-    monkeypatch.setattr("llise.diagnosis.alignment.aligned_faults.SURE", 1.0)
+    monkeypatch.setattr("llise.look.alignment.aligned_faults.SURE", 1.0)
     region = np.ones((1, 1), bool)
 
     def fault(kind, area, share):

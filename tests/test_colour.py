@@ -16,9 +16,9 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 import llise
 from llise.cli.main import commands
 from llise.colours import pixels_of, planes_of
-from llise.diagnosis.colour.judge import ANSWERS, ColourJudge, shipped_colour_judge
-from llise.diagnosis.colour.measures import ColorMeasures
-from llise.diagnosis.judging.judge_files import JudgeError, write_judge
+from llise.look.colour.judge import ANSWERS, ColourJudge, shipped_colour_judge
+from llise.look.colour.measures import ColorMeasures
+from llise.look.judging.judge_files import JudgeError, write_judge
 from llise.images import as_uint8
 from llise.labels import COLOR_KINDS, KINDS
 from llise.output.rows import Csv, Json, Table

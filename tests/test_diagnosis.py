@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 import llise
 from llise import datasets, distortions
-from llise.diagnosis import Diagnoser, Diagnosis, diagnose
-from llise.diagnosis.training import pictures
+from llise.look import Diagnoser, Diagnosis, diagnose
+from llise.look.training import pictures
 from llise.labels import KINDS
 
 IMAGE = datasets.reference()[100:292, 100:292]

@@ -8,7 +8,7 @@ import pytest
 from scipy import ndimage
 
 from llise import filters, masks
-from llise.diagnosis.regions import disc
+from llise.look.regions import disc
 
 RNG = np.random.default_rng(0)
 SHAPES = [(1, 1), (3, 40), (70, 5), (130, 90)]

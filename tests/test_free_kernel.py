@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage, optimize
 
-from llise.diagnosis.training import pictures
+from llise.look.training import pictures
 from llise.kinds.blur_fit import fit_blur
 from llise.kinds.free_kernel import free_kernel, is_alike, reach_for
 

@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 from scipy import ndimage
 
 from llise import diagnose, distortions
-from llise.diagnosis.estimates.copy_estimates import estimate_fault
-from llise.diagnosis.result import Fault, Interval
-from llise.diagnosis.training.pictures import load
+from llise.look.estimates.copy_estimates import estimate_fault
+from llise.look.result import Fault, Interval
+from llise.look.training.pictures import load
 from llise.kinds import registry
 from llise.kinds.cells import cell_of, find_grid
 from llise.kinds.content_fit import find_content

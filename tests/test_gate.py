@@ -12,7 +12,7 @@ from samples import picture
 from skimage.color import deltaE_ciede2000, rgb2lab
 from skimage.metrics import structural_similarity
 
-from llise.diagnosis.result import Fault, Interval
+from llise.look.result import Fault, Interval
 from llise.differences import SSIM_ROWS, measure_differences
 from llise.gate.judging import compare, judge_pair
 from llise.gate.measures import color_difference, mean_ssim, measure_pair

@@ -14,7 +14,7 @@ from samples import picture
 import llise
 from llise import ADMM, LLE, LLISE, KernelLLE, KernelLLISE
 from llise.cli.main import commands
-from llise.diagnosis.diagnoser import Diagnoser
+from llise.look.diagnoser import Diagnoser
 from llise.engine import backend
 from llise.engine.tasks import interruptible
 from llise.storage.models import ModelError

@@ -13,7 +13,7 @@ from safetensors.numpy import save as to_bytes
 from samples import picture
 
 import llise
-from llise.diagnosis import diagnoser as diagnosis
+from llise.look import diagnoser as diagnosis
 from llise.storage.models import FORMAT_VERSION, ModelError, content_hash, load, read_header, save
 
 fuzzed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -7,10 +7,10 @@ import pytest
 from faulty import coded
 from scipy import ndimage
 
-from llise.diagnosis.diagnoser import diagnose
-from llise.diagnosis.estimates.copy_estimates import CopyEstimates
-from llise.diagnosis.places.outliers import without_ends
-from llise.diagnosis.training import pictures
+from llise.look.diagnoser import diagnose
+from llise.look.estimates.copy_estimates import CopyEstimates
+from llise.look.places.outliers import without_ends
+from llise.look.training import pictures
 from llise.kinds.jpeg_flips import has_impulses_before
 
 SHAPES = ((100, 100), (131, 203), (211, 300))

@@ -11,7 +11,7 @@ from samples import manifold, picture, two_regions
 
 import llise
 from llise import plot
-from llise.diagnosis.result import BLOCK_LABELS
+from llise.look.result import BLOCK_LABELS
 from llise.labels import LABELS
 from llise.output.words import COLOURS, NAMES
 

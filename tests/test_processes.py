@@ -102,7 +102,7 @@ def test_no_bad_file_ends_a_batch(folder, tmp_path):
 def test_a_file_that_vanishes_is_reported(folder, tmp_path, monkeypatch, capfd):
     """The files are listed first; the second is removed when the first is judged."""
     from llise.cli.diagnose import judge_files
-    from llise.diagnosis import Diagnoser
+    from llise.look import Diagnoser
 
     for name in "abc":
         Image.fromarray(picture(32, 32)).save(tmp_path / f"{name}.png")

@@ -27,7 +27,7 @@ from samples import (
     without_manifold,
 )
 
-from llise.diagnosis.result import BLOCK_LABELS, Interval
+from llise.look.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, PAPER_MIXTURES
 from llise.output.page import HtmlReport, script_json
 from llise.output.pictures import DISPLAY_SIDE, PATCH_SIDE, difference_picture, patch_boxes, picture_uri

@@ -16,7 +16,7 @@ from PIL import Image
 from samples import SCENES, QuickDiagnoser, blur_over_jpeg, diagnosis, fault, manifold, picture, without_manifold
 
 from llise.cli.main import main
-from llise.diagnosis.result import BLOCK_LABELS, Interval
+from llise.look.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, LABELS
 from llise.output.rows import Csv, Json, Table, as_dict
 from llise.output.runs import block_runs

@@ -16,10 +16,10 @@ from scipy import ndimage
 
 from llise import Diagnoser, distortions, kinds
 from llise.cli.main import commands
-from llise.diagnosis.taught import kind_files, taught_samples
-from llise.diagnosis.taught.kind_files import load_kind, register_file, save_kind
-from llise.diagnosis.taught.taught_samples import TaughtSamples, example_samples, function_samples
-from llise.diagnosis.training import pictures
+from llise.look.taught import kind_files, taught_samples
+from llise.look.taught.kind_files import load_kind, register_file, save_kind
+from llise.look.taught.taught_samples import TaughtSamples, example_samples, function_samples
+from llise.look.training import pictures
 from llise.gate.rules import RuleError, Rules, read_rule
 from llise.gate.running import _prepared
 from llise.kinds import own, sources

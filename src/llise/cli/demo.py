@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from llise.cli.diagnose import judge_files
-from llise.cli.fit import fitted_diagnoser
 from llise.cli.options import examples, jobs_option, quiet_option, seed_option
 from llise.cli.places import OutputFolder
 from llise.cli.running import note, say, session
@@ -27,14 +26,13 @@ FILES = ("report.html", "images/*")
 def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
     """Diagnose distorted copies of a built-in image.
 
-    Learns the manifold of the image, diagnoses twelve distorted copies of it, prints a table and writes the
-    copies and an HTML report. Takes about half a minute.
+    Diagnoses twelve distorted copies of the image, prints a table and writes the copies and an HTML report.
     """
     with session(quiet, jobs):
         import json
         import warnings
 
-        from llise import datasets, distortions
+        from llise import Diagnoser, datasets, distortions
         from llise.storage.files import check_writable
 
         out.mkdir(parents=True, exist_ok=True)
@@ -45,7 +43,7 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
         copies = datasets.test_set(beyond_reach="stop", random_state=seed)
         manifest = json.loads(datasets.write(copies, out / "images").read_text())
         names = [out / "images" / entry["file"] for entry in manifest["images"]]
-        diagnoser = fitted_diagnoser(copies.reference, seed, quiet)
+        diagnoser = Diagnoser(copies.reference)
         reference = out / "images" / manifest["reference"]
         status = judge_files(diagnoser, str(reference), names, "table", out / "report.html", quiet)
     say("")

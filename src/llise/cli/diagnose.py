@@ -12,25 +12,19 @@ from typing import TYPE_CHECKING
 import click
 
 from llise.cli import streams
-from llise.cli.fit import fitted_diagnoser
 from llise.cli.options import (
     FILE,
     OUTPUT,
     background_option,
     examples,
-    jobs_option,
     kinds_option,
     no_align_option,
     quiet_option,
-    scheduler_option,
-    seed_option,
 )
 from llise.cli.running import complain, note, progress, session
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from llise.diagnosis import Diagnoser, Diagnosis
+    from llise.look import Diagnoser, Diagnosis
     from llise.output.rows import Rows
     from llise.picture_files.decoding import Background
 
@@ -49,12 +43,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @click.option("--html", type=OUTPUT, help="Write an HTML report to this file.")
-@click.option("--model", type=FILE, help="Use this model, made by llise fit from the same reference.")
-@click.option(
-    "--manifold/--no-manifold",
-    default=None,
-    help="Learn the manifold of the reference for the report, or do without.  [default: with --html]",
-)
+@click.option("--why", is_flag=True, help="Print what the network said and which kinds were tried, with their scores.")
 @no_align_option
 @click.option(
     "--false-alarms",
@@ -65,30 +54,21 @@ if TYPE_CHECKING:
     help="Share of the faults of known kinds that may be called unknown.",
 )
 @background_option
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of learned manifolds.")
 @kinds_option
-@jobs_option
-@scheduler_option
-@seed_option
 @quiet_option
 def diagnose(
     reference: Path, images: tuple[Path, ...], as_json: bool, as_csv: bool, html: Path | None,
-    model: Path | None, manifold: bool | None, no_align: bool, false_alarms: float, background: Background | None,
-    no_cache: bool, kind_files: tuple[Path, ...], jobs: int, scheduler: str | None, seed: int, quiet: bool,
+    why: bool, no_align: bool, false_alarms: float, background: Background | None,
+    kind_files: tuple[Path, ...], quiet: bool,
 ) -> int:  # fmt: skip
     """Say what is wrong with copies of an image, in luma and colour.
 
     Each IMAGE is a copy of REFERENCE and has the same size. A folder stands for all images in it. An image that
-    cannot be read is reported and skipped; the exit status is then 1. A report also shows where the copies lie in
-    the manifold of the reference, which is learned once per reference and then cached.
-
-    At 512 x 512 pixels the first copy takes a second or two, each further one half a second at most, and learning the
-    manifold ten to fifteen seconds of processor time.
+    cannot be read is reported and skipped; the exit status is then 1.
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")
-    learned = html is not None if manifold is None else manifold
-    with session(quiet, jobs if learned or model else None, scheduler):
+    with session(quiet):
         from llise.images import ImageError, as_uint8, check_reference, read_image
 
         files = _expand(images)
@@ -101,17 +81,12 @@ def diagnose(
             note(f"{skipped}: not an image format that is read; skipped", quiet)
         pixels = read_image(reference, color=True, background=background)
         check_reference(as_uint8(pixels), name=str(reference))
-        if model:
-            diagnoser = _load(model, pixels, reference)
-        elif learned:
-            diagnoser = fitted_diagnoser(pixels, seed, quiet, cached=not no_cache)
-        else:
-            from llise.diagnosis import Diagnoser
+        from llise.look import Diagnoser
 
-            diagnoser = Diagnoser(pixels)
+        diagnoser = Diagnoser(pixels)
         diagnoser.align, diagnoser.false_alarms = not no_align, false_alarms
         form = "json" if as_json else "csv" if as_csv else "table"
-        return judge_files(diagnoser, str(reference), images, form, html, quiet, problems, background)
+        return judge_files(diagnoser, str(reference), images, form, html, quiet, problems, background, why)
 
 
 def judge_files(
@@ -123,6 +98,7 @@ def judge_files(
     quiet: bool,
     reported: Sequence[str] = (),
     background: Background | None = None,
+    why: bool = False,
 ) -> int:
     """Diagnose images one after the other, print a row for each and write a report.
 
@@ -181,10 +157,20 @@ def judge_files(
                     report.add_failure(str(error))
                 continue
             rows.add(diagnosis)
+            if why:
+                say_why(diagnosis)
             if report:
                 report.add(diagnosis)
         rows.close()
     return 1 if failures else 0
+
+
+def say_why(diagnosis: Diagnosis) -> None:
+    """Print on standard error what the network said of each region, and the scores of the kinds that were tried."""
+    if diagnosis.model:
+        click.echo(f"{diagnosis.file}: model {diagnosis.model.name} {diagnosis.model.digest}", err=True)
+    for reason in diagnosis.why:
+        click.echo(str(reason), err=True)
 
 
 def _expand(paths: Sequence[str | Path]) -> list[tuple[str, str | None]]:
@@ -242,16 +228,3 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None, background:
     diagnosis.file = name
     return diagnosis
 
-
-def _load(path: Path, reference: np.ndarray, name: Path) -> Diagnoser:
-    """The model at ``path``, which must be a diagnoser of this reference."""
-    from llise.images import as_uint8
-    from llise.storage import models
-
-    def check(header: models.Header) -> None:
-        if header.class_name != "Diagnoser":
-            raise models.ModelError(f"{path}: holds a {header.class_name}, not a Diagnoser; make one with llise fit")
-        if header.reference_sha256 != models.content_hash(as_uint8(reference)):
-            raise models.ModelError(f"{path}: was fitted to another reference than {name}; run llise fit {name}")
-
-    return models.load(path, check).with_colours(reference)

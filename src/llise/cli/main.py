@@ -16,14 +16,11 @@ import click
 
 import llise
 from llise.cli import signals, streams
-from llise.cli.cache import cache
 from llise.cli.check import check
 from llise.cli.completion import completion
 from llise.cli.demo import demo
 from llise.cli.diagnose import diagnose
 from llise.cli.distort import distort
-from llise.cli.fit import fit
-from llise.cli.info import info
 from llise.cli.options import examples
 from llise.cli.reproduce import reproduce
 from llise.cli.running import complain
@@ -104,11 +101,11 @@ def commands() -> None:
     """See what went wrong with an image, and where.
 
     llise compares degraded copies with their reference block by block and names the distortion, its severity
-    and its place: contrast, Gaussian noise, luminance, blur, impulse noise, JPEG, and mixtures of two.
+    and its place: noise, blur, JPEG, contrast, colour, added content and more, up to three in one place.
     """
 
 
-for _command in (demo, diagnose, check, serve, teach, fit, distort, info, reproduce, cache, completion):
+for _command in (demo, diagnose, check, serve, teach, distort, reproduce, completion):
     commands.add_command(_command)
 
 

@@ -50,7 +50,7 @@ def _registered(context: click.Context, parameter: click.Parameter, files: tuple
     """Register the kinds of the files until the command ends."""
     if not files or context.resilient_parsing:
         return files
-    from llise.diagnosis.taught.kind_files import register_file
+    from llise.look.kind_files import register_file
     from llise.kinds.own import unregister
 
     for file in files:

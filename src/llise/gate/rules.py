@@ -25,7 +25,7 @@ from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS, UNKNOWN
 from llise.picture_files.decoding import Background, color_of
 
 if TYPE_CHECKING:
-    from llise.diagnosis.result import Fault
+    from llise.look.result import Fault
 
 WEAK = 1.0
 """Mean squared error inside its region below which the kind of a fault is hard to tell, so that any is allowed."""
@@ -143,7 +143,7 @@ class Rules:
         Examples
         --------
         >>> from types import SimpleNamespace
-        >>> from llise.diagnosis.result import Interval
+        >>> from llise.look.result import Interval
         >>> estimate = {"jpeg": {"quality": Interval(42.0, 40.0, 44.0)}}
         >>> fault = SimpleNamespace(kinds=("jpeg",), estimate=estimate, severity={"jpeg": 80.0})
         >>> judged = Rules(allow={"jpeg": 60.0}).judge(fault)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llise.diagnosis.result import Interval
+from llise.look.result import Interval
 from llise.kinds import registry
 from llise.output.settings import about, number
 
@@ -30,7 +30,7 @@ def color_words(kind: str, settings: Mapping[str, Interval], alone: bool = True)
 
     Examples
     --------
-    >>> from llise.diagnosis.result import Interval
+    >>> from llise.look.result import Interval
     >>> color_words("saturation", {"factor": Interval(0.0, 0.0, 0.02)})
     'all colour removed'
     >>> color_words("chroma_blur", {"sigma": Interval(3.0, 2.5, 3.5)})

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
-from llise.diagnosis.colour.measures import ColorMeasures
-from llise.diagnosis.result import Diagnosis, Fault
+from llise.look.color_measures import ColorMeasures
+from llise.look.result import Diagnosis, Fault
 from llise.labels import COLOR_KINDS, FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT, UNKNOWN
 from llise.output.text import csv_cell
 from llise.output.words import verdict_sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llise.diagnosis.result import BLOCK_LABELS
+from llise.look.result import BLOCK_LABELS
 from llise.kinds import registry
 from llise.kinds.sources import title_of
 from llise.labels import UNKNOWN
@@ -83,7 +83,7 @@ def label_colours(labels: Sequence[str]) -> tuple[str, ...]:
     Parameters
     ----------
     labels : sequence of str
-        The labels of a diagnosis: :data:`llise.diagnosis.result.BLOCK_LABELS`, then kinds of one's own.
+        The labels of a diagnosis: :data:`llise.look.result.BLOCK_LABELS`, then kinds of one's own.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def label_colours(labels: Sequence[str]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from llise.diagnosis.result import BLOCK_LABELS
+    >>> from llise.look.result import BLOCK_LABELS
     >>> label_colours((*BLOCK_LABELS, "fog"))[-1]
     '#44aa99'
     """

@@ -1,4 +1,4 @@
-"""One self-contained HTML file from diagnoses: pictures, faults with their regions, block maps and the manifold map.
+"""One self-contained HTML file from diagnoses: pictures, faults with their regions, block maps, and why.
 
 Nothing is computed here. Each image is written when it is added, so that a report of many images needs the memory of
 one; only what the summary shows of each image is held until the end.
@@ -19,8 +19,8 @@ import numpy as np
 
 from llise import __version__
 from llise.colours import stacked
-from llise.diagnosis.result import Diagnosis, Fault
-from llise.labels import LABELS, LETTERS, UNKNOWN
+from llise.look.result import Diagnosis, Fault, Reason
+from llise.labels import LETTERS, UNKNOWN
 from llise.output.label_words import label_colours, label_name
 from llise.output.pictures import (
     DIFFERENCE_BYTES_PER_PIXEL,
@@ -43,24 +43,15 @@ from llise.output.words import (
 )
 from llise.storage.files import atomic_write
 
-N_NEAREST = 3
-"""Nearest training blocks that are shown of each block."""
-
 MAX_BYTES = 60_000_000
 """Size of the pictures of a report that is told how many images it will have."""
 
-MAX_WITH_NEAREST = 300
-"""Largest number of images for which a report shows the nearest training blocks of each block."""
-
-SCRIPTS = ("helpers", "data", "table", "outlines", "picture", "detail", "map", "printing", "report")
+SCRIPTS = ("helpers", "data", "table", "outlines", "picture", "detail", "printing", "report")
 """Files of the page's script in the order in which they are put together."""
 
 
 class Context(Protocol):
-    """What a report needs besides the diagnoses; a :class:`llise.Diagnoser` has it.
-
-    The training images are None where no manifold was learned.
-    """
+    """What a report needs besides the diagnoses; a :class:`llise.Diagnoser` has it."""
 
     @property
     def reference(self) -> np.ndarray:
@@ -78,17 +69,6 @@ class Context(Protocol):
     def labels(self) -> tuple[str, ...]:
         """Labels of blocks, which the maps count."""
 
-    @property
-    def training_labels(self) -> list[str] | None:
-        """Labels of the training images."""
-
-    @property
-    def training_mse(self) -> np.ndarray | None:
-        """Mean squared errors (n,) of the training images."""
-
-    @property
-    def map_positions(self) -> np.ndarray | None:
-        """Places (n, 2) of the training images in the map of whole images."""
 
 
 class HtmlReport:
@@ -101,7 +81,7 @@ class HtmlReport:
     path : str or path
         The HTML file.
     context : Diagnoser
-        Gives the reference and, where a manifold was learned, the training images' labels, MSE and places in the map.
+        Gives the reference.
     title : str
         Heading of the page.
     n_images : int
@@ -175,11 +155,8 @@ class HtmlReport:
             # Roots of the MSE in units of 1/256: the largest possible MSE fits into 16 bits.
             "severity": _packed(np.rint(severity).astype("<u2")),
             "faults": [_fault_data(fault, diagnosis) for fault in diagnosis.faults],
-            "m": 0,
+            "why": [_why_data(reason, diagnosis) for reason in diagnosis.why],
         }
-        if diagnosis.nearest is not None and self.n_images <= MAX_WITH_NEAREST:
-            nearest = diagnosis.nearest[..., :N_NEAREST]
-            data |= {"m": nearest.shape[-1], "nearest": _packed(nearest.astype("<u2"))}
         return data
 
     def _pictures(self, diagnosis: Diagnosis) -> dict[str, Any]:
@@ -260,9 +237,8 @@ def _context_data(context: Context) -> dict[str, Any]:
     height, width = context.reference.shape
     size = context.block_size
     about = f"Reference of {width} × {height} pixels, blocks of {size} × {size}"
-    training = _training_data(context)
     return {
-        "about": f"{about}, manifold of {len(training['labels'])} training images" if training else about,
+        "about": about,
         "names": [label_name(label) for label in context.labels],
         "letters": [LETTERS.get(label, "?" if label == UNKNOWN else label_name(label)[:2]) for label in context.labels],
         "colours": label_colours(context.labels),
@@ -270,7 +246,6 @@ def _context_data(context: Context) -> dict[str, Any]:
         "size": [height, width],
         "blockSize": size,
         "reference": picture_uri(context.pixels),
-        "training": training,
     }
 
 
@@ -294,14 +269,19 @@ def _color_data(diagnosis: Diagnosis, most_bytes: float) -> dict[str, Any]:
     }
 
 
-def _training_data(context: Context) -> dict[str, Any] | None:
-    if context.training_labels is None or context.training_mse is None or context.map_positions is None:
-        return None
-    return {
-        "labels": [LABELS.index(label) for label in context.training_labels],
-        "mse": [round(float(mse), 1) for mse in context.training_mse],
-        "positions": np.round(context.map_positions, 4).tolist(),
-    }
+def _why_data(reason: Reason, diagnosis: Diagnosis) -> dict[str, Any]:
+    """What was tried in a region: kinds, what the network said, what the fit left, the probability."""
+    top, left, bottom, right = reason.box
+    tried = [
+        {
+            "kinds": [label_name(kind) for kind in one.kinds],
+            "network": round(one.logp, 2),
+            "explained": None if one.explained is None else round(one.explained, 4),
+            "probability": round(one.probability, 4),
+        }
+        for one in reason.candidates
+    ]
+    return {"blocks": reason.blocks, "box": [left, top, right - left, bottom - top], "tried": tried}
 
 
 def _fault_data(fault: Fault, diagnosis: Diagnosis) -> dict[str, Any]:
@@ -333,7 +313,6 @@ def _summary_data(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
         "mse": round(float(diagnosis.mse), 3),
         "psnr": round(float(diagnosis.psnr), 3) if math.isfinite(diagnosis.psnr) else None,
         "ssim": round(float(diagnosis.ssim), 5),
-        "position": None if diagnosis.position is None else np.round(diagnosis.position, 4).tolist(),
         "thumb": picture_uri(diagnosis.image, longest=80, quality=70),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from llise.diagnosis.result import Fault, Interval
+from llise.look.result import Fault, Interval
 from llise.labels import MISALIGNMENT
 
 FEW = 20
@@ -65,7 +65,7 @@ def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = 
 
     Examples
     --------
-    >>> from llise.diagnosis.result import Interval
+    >>> from llise.look.result import Interval
     >>> setting_words("blur", {"length": Interval(9.2, 8, 10), "angle": Interval(30, 25, 35)})
     '9.2 px at 30°'
     """
@@ -113,7 +113,7 @@ def misalignment_words(settings: dict[str, Interval]) -> str:
 
     Examples
     --------
-    >>> from llise.diagnosis.result import Interval
+    >>> from llise.look.result import Interval
     >>> values = {"shift_x": 1.5, "shift_y": 0.0, "rotation": -0.3, "scale": 0.0}
     >>> misalignment_words({name: Interval(value, value, value) for name, value in values.items()})
     'shifted by (1.5, 0.0) px and turned clockwise by 0.3 degrees'
@@ -167,7 +167,7 @@ def setting_rows(fault: Fault) -> list[list[str]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.result import Fault, Interval
+    >>> from llise.look.result import Fault, Interval
     >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
     >>> setting_rows(Fault(("blur",), 1.0, np.ones((1, 1), bool), (0, 0, 8, 8), 1.0, {"blur": 80.0}, estimate))
     [['blur', 'sigma', '2.1 px', '1.9 to 2.3']]
@@ -201,7 +201,7 @@ def impulse_count(fault: Fault, n_pixels: int) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.result import Fault, Interval
+    >>> from llise.look.result import Fault, Interval
     >>> estimate = {"impulse_noise": {"share": Interval(3 / 64, 0.04, 0.05)}}
     >>> impulse_count(Fault(("impulse_noise",), 1.0, np.eye(2, dtype=bool), (0, 0, 16, 16), 1 / 64, {}, estimate), 4096)
     3.0
@@ -253,7 +253,7 @@ def about(interval: Interval, scale: float = 1.0) -> str:
 
     Examples
     --------
-    >>> from llise.diagnosis.result import Interval
+    >>> from llise.look.result import Interval
     >>> about(Interval(12, 10, 14)), about(Interval(12, 5, 30))
     ('about 12', '5 to 30')
     """

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from llise.diagnosis.result import Diagnosis, Fault, Interval
+from llise.look.result import Diagnosis, Fault, Interval
 from llise.labels import COLOR_KINDS, MISALIGNMENT, UNKNOWN
 from llise.output.color_words import color_words
 from llise.output.label_words import COLOURS, NAMES, NOUNS, kind_noun  # noqa: F401 (others import them from here)
@@ -46,7 +46,7 @@ def verdict_sentence(diagnosis: Diagnosis) -> str:
     --------
     >>> from types import SimpleNamespace
     >>> import numpy as np
-    >>> from llise.diagnosis.result import Fault, Interval
+    >>> from llise.look.result import Fault, Interval
     >>> fault = Fault(("jpeg",), 0.97, np.ones((8, 8), bool), (0, 0, 64, 64), 1.0, {"jpeg": 80.0},
     ...               {"jpeg": {"quality": Interval(12, 10, 14)}})
     >>> verdict_sentence(SimpleNamespace(faults=[fault], is_copy=True, image=np.zeros((64, 64))))
@@ -80,7 +80,7 @@ def fault_phrase(fault: Fault, n_pixels: int) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.result import Fault, Interval
+    >>> from llise.look.result import Fault, Interval
     >>> region = np.zeros((8, 8), bool)
     >>> region[5:, :3] = True
     >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
@@ -114,7 +114,7 @@ def place_words(fault: Fault) -> str:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.diagnosis.result import Fault
+    >>> from llise.look.result import Fault
     >>> region = np.zeros((9, 9), bool)
     >>> region[0, 0] = region[8, 8] = True
     >>> place_words(Fault(("impulse_noise",), 1.0, region, (0, 0, 72, 72), 0.02, {"impulse_noise": 80.0}))

@@ -21,7 +21,7 @@ from llise.storage.files import atomic_write
 if TYPE_CHECKING:
     import numpy as np
 
-    from llise.diagnosis import Diagnoser, Diagnosis
+    from llise.look import Diagnoser, Diagnosis
 
 
 class Job:
@@ -108,7 +108,7 @@ class Job:
                 file.path.unlink(missing_ok=True)
 
     def _judge_all(self) -> None:
-        from llise.diagnosis import Diagnoser
+        from llise.look import Diagnoser
 
         pixels = self._read(self.reference)
         check_reference(pixels, name=self.reference.name)

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-SAVABLE = ("LLISE", "KernelLLISE", "LLE", "KernelLLE", "DistortionRecognizer", "Diagnoser")
+SAVABLE = ("LLISE", "KernelLLISE", "LLE", "KernelLLE", "DistortionRecognizer")
 """Names of the classes, which are public names of llise.
 
 Each has ``to_state()``, which returns arrays and settings, and the class method ``from_state(arrays, settings)``.
@@ -34,7 +34,7 @@ def savable_class(name: str) -> type:
     >>> savable_class("Popen")
     Traceback (most recent call last):
     ValueError: 'Popen' is not a class that can be saved; expected one of LLISE, KernelLLISE, LLE, KernelLLE, \
-DistortionRecognizer, Diagnoser
+DistortionRecognizer
     """
     if name not in SAVABLE:
         raise ValueError(f"{name!r} is not a class that can be saved; expected one of {', '.join(SAVABLE)}")

@@ -1,7 +1,7 @@
 // What is stored in the page, the state of the page, and the names and colours of the kinds of fault.
 const context = json("context");
 const { images, failures } = json("results");
-const { names, letters, colours, training } = context; // training is null where no manifold was learned
+const { names, letters, colours } = context;
 const [HEIGHT, WIDTH] = context.size, BLOCK = context.blockSize;
 const SEVERITY_MAX = 1000;
 const state = {

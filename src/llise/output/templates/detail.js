@@ -1,4 +1,4 @@
-// One image: its heading, faults, measures, patches at full resolution, votes, and the selected block.
+// One image: its heading, faults, measures, patches at full resolution, reasons, and the selected block.
 async function openImage(index, toDetail) {
   if (index === state.index) {
     if (toDetail) showDetail();
@@ -11,10 +11,10 @@ async function openImage(index, toDetail) {
   const stored = json(`image-${index}`);
   const patches = stored.patches.map(async ({ box: [x, y, w, h], fault, copy, reference }) => (
     { box: { x, y, w, h }, fault, picture: await decoded(copy), reference: await decoded(reference) }));
-  const [picture, difference, ssim, color, reference, labels, severity, nearest] = await Promise.all([
+  const [picture, difference, ssim, color, reference, labels, severity] = await Promise.all([
     decoded(stored.picture), decoded(stored.difference), decoded(stored.ssim),
     stored.color ? decoded(stored.color) : null, referencePicture,
-    unpacked(stored.labels), unpacked(stored.severity), stored.m ? unpacked(stored.nearest) : null]);
+    unpacked(stored.labels), unpacked(stored.severity)]);
   const full = await Promise.all(patches);
   if (state.index !== index) return; // another image was opened meanwhile
   const masks = stored.faults.map((fault) => mask(fault.runs, stored)), ssimValues = pixels(ssim);
@@ -23,7 +23,6 @@ async function openImage(index, toDetail) {
     colorLayer: color ? coveringLayer(pixels(color), (value) => value) : null,
     borders: masks.map((inside) => border(inside, stored)), labels: new Uint8Array(labels),
     severity: Float64Array.from(new Uint16Array(severity), (root) => (root / 256) ** 2), // little-endian, as every browser's host
-    nearest: nearest ? new Uint16Array(nearest) : [],
   };
   state.alone = null;
   state.block = worstBlock();
@@ -70,19 +69,19 @@ function fillDetail(image) {
     ...measure("PSNR", image.psnr === null ? "∞" : `${fixed(image.psnr, 2)} dB`), ...measure("SSIM", fixed(image.ssim, 4)),
     ...(state.shown.color ? measure("Colour difference", `${fixed(state.shown.colorMean, 2)} (95 %: ${fixed(state.shown.colorP95, 2)})`) : []));
   fillPatches();
-  fillVotes();
-  byId("map-card").hidden = !(training && image.position);
-  if (training && image.position) fillMap();
+  fillWhy();
 }
-function fillVotes() {
-  const { nearest, m } = state.shown;
-  byId("votes-card").hidden = !(training && m);
-  if (!training || !m) return;
-  const counts = names.map(() => 0);
-  nearest.forEach((i) => counts[training.labels[i]]++);
-  byId("votes").replaceChildren(...counts.slice(0, letters.indexOf("?")).map((count, code) => element("li", {}, kind(code),
-    element("span", { class: "bar" }, element("i", { style: { width: `${(100 * count) / nearest.length}%`, background: colours[code] } })),
-    element("span", { class: "number" }, percent(count / nearest.length)))));
+// What was tried in each region: what the network said, what the fit explained, how probable it is.
+function fillWhy() {
+  const { why } = state.shown;
+  byId("why-card").hidden = why.length === 0;
+  byId("why").replaceChildren(...why.map(({ blocks, box: [x, y, w, h], tried }) => element("li", {},
+    element("div", { class: "quiet small" }, `${blocks} blocks within ${w} × ${h} pixels at ${x}, ${y}`),
+    element("table", { class: "why" },
+      element("thead", {}, element("tr", {}, ...["Tried", "Probability", "Explained", "Network"].map((text) => element("th", { scope: "col" }, text)))),
+      element("tbody", {}, ...tried.map((one) => element("tr", {},
+        element("th", { scope: "row" }, one.kinds.join(" + ")), element("td", {}, percent(one.probability)),
+        element("td", {}, one.explained === null ? "–" : percent(one.explained)), element("td", {}, one.network.toFixed(2)))))))));
 }
 
 // ---- faults ----
@@ -145,16 +144,12 @@ function fillBlock() {
   const data = shown.ssimValues, sx = data.width / WIDTH, sy = data.height / HEIGHT;
   const centre = [Math.min(x + BLOCK / 2, WIDTH - 1), Math.min(y + BLOCK / 2, HEIGHT - 1)];
   const ssim = data.data[4 * (Math.floor(centre[1] * sy) * data.width + Math.floor(centre[0] * sx))] / 255;
-  const near = Array.from(shown.nearest.slice(at * shown.m, (at + 1) * shown.m));
   const here = shown.masks.flatMap((inside, i) => (inside[at] ? [i + 1] : []));
   byId("block").replaceChildren(
     element("strong", {}, kind(shown.labels[at])),
     `MSE ${rounded(shown.severity[at])} in this block, local SSIM ${ssim.toFixed(2)}`, here.length ? `, fault ${here.join(" and ")}` : "",
-    element("div", { class: "quiet small" }, `row ${row + 1}, column ${col + 1}; pixels ${x}–${Math.min(x + BLOCK, WIDTH) - 1} across, ${y}–${Math.min(y + BLOCK, HEIGHT) - 1} down`),
-    ...(near.length ? [element("div", { class: "small" }, "Nearest training blocks, with the MSE of their whole image:"),
-      element("ol", { class: "small" }, ...near.map((i) => element("li", {}, kind(training.labels[i]), training.labels[i] ? `, MSE ${rounded(training.mse[i])}` : "")))] : []));
+    element("div", { class: "quiet small" }, `row ${row + 1}, column ${col + 1}; pixels ${x}–${Math.min(x + BLOCK, WIDTH) - 1} across, ${y}–${Math.min(y + BLOCK, HEIGHT) - 1} down`));
   for (const [id, which] of [["patch-copy", "picture"], ["patch-reference", "reference"]]) fillClose(byId(id), which, x - BLOCK, y - BLOCK);
-  ringNearest(near);
 }
 // The block and its neighbours, enlarged; from a patch of full resolution where there is one.
 function fillClose(close, which, x, y) {

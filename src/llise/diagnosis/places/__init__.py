@@ -1,1 +1,0 @@
-"""Places in an area that hold something else than the area around them: impulses, content, a second fault."""
