@@ -195,9 +195,9 @@ def shading(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def shadow(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A soft shadow or a patch of light with a smooth outline."""
+    """A soft shadow or a patch of light that fades all over; with a firm outline it would be contrast in a region."""
     form = str(rng.choice(["polygon", "blob", "ellipse", "stroke"]))
-    mask = feathered(draw_mask(image.shape[:2], rng, form), rng.uniform(1, 10))[..., None]
+    mask = feathered(draw_mask(image.shape[:2], rng, form), rng.uniform(12, 40))[..., None]
     return image * np.exp(float(rng.choice([-1, -1, 0.6])) * rng.uniform(0.15, 0.9) * mask)
 
 
