@@ -21,6 +21,10 @@ RESOLUTION = 0.005
 """Relative distance below which searches do not tell settings apart."""
 
 
+STEP_OF = {"angle": 1.0, "shift_x": 0.2, "shift_y": 0.2, "rotation": 0.05, "scale": 0.1, "stretch": 0.1}
+"""Steps from which slopes are taken, of fields whose size says nothing about it."""
+
+
 class Pair(NamedTuple):
     """A part of a reference and a copy: bytes, floats, and the pixels to compare."""
 
@@ -112,15 +116,15 @@ def polished(
 def _slope(pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, field: str) -> np.ndarray:
     """Change of the copy (h, w, channels) with a field."""
     value = getattr(settings, field)
-    step = 1.0 if field == "angle" else 0.05 * value
+    step = STEP_OF.get(field, 0.05 * abs(value))
     low, high = (remake(replace(settings, **{field: value + sign * step})).astype(np.float32) for sign in (-1, 1))
     return _levels(pair, high - low) / np.float32(2 * step)
 
 
 def _limited(settings: Any, field: str, change: float) -> float:
-    """The value of a field after a step of at most a tenth of it, or five degrees."""
+    """The value of a field after a step that is not too large."""
     value = float(getattr(settings, field))
-    most = 5.0 if field == "angle" else 0.1 * abs(value)
+    most = 5 * STEP_OF[field] if field in STEP_OF else 0.1 * abs(value)
     return value + min(max(change, -most), most)
 
 
