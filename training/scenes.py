@@ -272,7 +272,7 @@ def _can_be_told(step: Step, before: np.ndarray, after: np.ndarray) -> bool:
     """
     if step.kind not in ("contrast", "saturation", "speckle_noise", UNKNOWN):
         return True
-    inside = np.ones(before.shape[:2], bool) if step.cover is None else step.cover > 0.5
+    inside = np.ones(before.shape[:2], bool) if step.cover is None else step.cover > 0.5 * step.cover.max()
     if step.kind == "speckle_noise":
         greys = before[inside] if before.ndim == 2 else before[inside][:, 1]
         low, high = np.quantile(greys, (0.1, 0.9)) + 1.0
