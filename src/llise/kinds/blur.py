@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -13,8 +12,8 @@ from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.blur_fit import fit_blur
 from llise.kinds.blur_programs import Settings, blurred
 from llise.kinds.blur_search import MARGIN, WINDOW, find_blur
-from llise.kinds.estimation import Pair, intervals_of, pair_of
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.estimation import RESOLUTION, Pair, pair_of, polished
+from llise.kinds.fitting import Fit, as_bytes, interval
 from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES
 
 WIDEST = 40.0
@@ -74,37 +73,37 @@ class Blur(Kind):
         if pair is None or min(mask.shape) < 8:
             return None
         settings, near = find_blur(pair, start)
-        part = pair.plane().inside(MARGIN).cut(WINDOW, MARGIN)
+        settings, intervals = _polished(pair.plane().inside(MARGIN).cut(WINDOW, MARGIN), settings, near)
 
         def apply(image: np.ndarray) -> np.ndarray:
             return blurred(as_bytes(image), settings).astype(np.float32)
 
-        return Fit(settings.words(), apply, settings=settings, intervals=_intervals(part, settings, near))
+        return Fit(settings.words(), apply, settings=settings, intervals=intervals)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         found = fit_blur(before, after, mask)
         return Fit(found.parameters, found.apply)
 
 
-def _intervals(part: Pair, settings: Settings, near: list[Settings]) -> dict[str, tuple[float, float]]:
-    """Intervals of the words; also those of other settings that are about as near are in them."""
+def _polished(part: Pair, settings: Settings, near: list[Settings]) -> tuple[Settings, dict[str, tuple[float, float]]]:
+    """The settings after Gauss-Newton steps, and intervals of the words; others that are about as near are in them."""
     words = settings.words()
     if settings.way == "resampled":
         step = 0.5 * settings.size / min(settings.small)
-        return {"factor": (settings.size - step, settings.size + step)}
+        return settings, {"factor": (settings.size - step, settings.size + step)}
     if settings.way in ("median", "boxes"):
-        return {name: (value - 0.5, value + 0.5) for name, value in words.items()}
-    size = next(iter(words))
-    beside = {size: (replace(settings, size=0.96 * settings.size), replace(settings, size=1.04 * settings.size))}
-    if "angle" in words:
-        beside["angle"] = replace(settings, angle=settings.angle - 1), replace(settings, angle=settings.angle + 1)
-    found = intervals_of(part, lambda one: blurred(part.before, one), settings, beside)
-    for name in words.keys() & {"length", "radius"}:  # in proportion to sigma
-        found[name] = tuple(words[name] * end / words["sigma"] for end in found["sigma"])  # type: ignore[assignment]
+        return settings, {name: (value - 0.5, value + 0.5) for name, value in words.items()}
+    more = {"motion": ("angle",), "elliptic": ("angle", "stretch"), "cut_off": ("shape",), "bilateral": ("shape",)}
+    more["trail"] = ("angle", "shape") if settings.shape else ("angle",)
+    fields = ("size", *more.get(settings.way, ()))
+    settings, deviations = polished(part, lambda one: blurred(part.before, one), settings, fields)
+    relative, found = deviations["size"] / settings.size, {}
+    for name, value in settings.words().items():
+        found[name] = interval(value, deviations["angle"] if name == "angle" else relative * value, RESOLUTION * value)
     others = [one.sigma() for one in near if one.way not in ("resampled", "median", "bilateral")]
-    if "sigma" in words:
+    if "sigma" in found:
         found["sigma"] = min(found["sigma"][0], *others), max(found["sigma"][1], *others)
-    return found
+    return settings, found
 
 
 Way = tuple[Callable[[float], Settings], float]

@@ -55,7 +55,9 @@ class Settings:
         if self.way in ("gaussian", "pillow_gaussian", "elliptic"):
             return self.size * float(np.sqrt((1 + self.stretch**2) / 2))
         if self.way == "pillow_box":
-            return float(np.sqrt(((2 * self.size + 1) ** 2 - 1) / 12))
+            whole = int(self.size)
+            squares = sum(k * k for k in range(1, whole + 1)) + (self.size - whole) * (whole + 1) ** 2
+            return float(np.sqrt(2 * squares / (2 * self.size + 1)))
         if self.way == "boxes":
             return float(np.sqrt(self.shape * (self.size**2 - 1) / 12))
         if self.way in ("heavy", "exponential", "cut_off"):

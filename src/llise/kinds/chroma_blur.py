@@ -11,7 +11,10 @@ import scipy
 from llise.colours import WEIGHTS, pixels_of, planes_of
 from llise.kinds.base import Draw, Path, drawn
 from llise.kinds.color_base import ColorKind
+from llise.kinds.estimation import RESOLUTION, Pair, pair_of, polished
+from llise.kinds.fitting import ROUNDING, Fit, as_bytes
 from llise.kinds.grey import quantise
+from llise.kinds.minimum import bounded_minimum
 from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES, resize
 
 HD_WEIGHTS = np.array([0.2126, 0.7152, 0.0722], np.float32)
@@ -87,6 +90,22 @@ class ChromaBlur(ColorKind):
             return Settings("resized" if resized else "subsampled", sigma, factors, reducing, enlarging, siting, hd)
 
         return drawn(self, image, at, 15.0)
+
+    def fit(
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+    ) -> Fit | None:
+        pair = pair_of(reference, copy, mask) if reference.ndim == 3 else None
+        found = find_chroma_blur(pair, start) if pair is not None else None
+        if found is None:
+            return None
+        settings, reach = found
+        intervals = {"sigma": (settings.sigma - reach, settings.sigma + reach)}
+        return Fit(
+            settings.words(),
+            lambda image: self.apply(as_bytes(image), settings).astype(np.float32),
+            settings=settings,
+            intervals=intervals,
+        )
 
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         weights = HD_WEIGHTS if settings.hd else WEIGHTS
@@ -170,3 +189,74 @@ def blurred_chroma(planes: np.ndarray, sigma: float) -> np.ndarray:
         return planes
     blurred = scipy.ndimage.gaussian_filter(planes[..., 1:], (sigma, sigma, 0), mode="nearest")
     return np.concatenate([planes[..., :1], blurred], axis=-1)
+
+
+WINDOW = 144
+"""Most rows and columns on which ways are compared; from the first pixel on, since subsampling depends on the place."""
+
+
+def find_chroma_blur(pair: Pair, start: Settings | None = None) -> tuple[Settings, float] | None:
+    """The way that comes nearest and the reach of an interval of sigma; None where chroma changed little or not so."""
+    part = pair
+    here = np.s_[:WINDOW, :WINDOW]
+    if np.count_nonzero(pair.mask[here]) > 0.3 * min(np.count_nonzero(pair.mask), WINDOW**2):
+        part = Pair(*(image[here] for image in pair))
+    planes = {hd: split(part.before, HD_WEIGHTS if hd else WEIGHTS) for hd in (False, True)}
+
+    def made(settings: Settings) -> np.ndarray:
+        luma, chroma = planes[settings.hd]
+        return quantise(joined(luma, coarse(chroma, settings), HD_WEIGHTS if settings.hd else WEIGHTS))
+
+    known: dict[Settings, float] = {}
+
+    def left(settings: Settings) -> float:
+        if settings not in known:
+            known[settings] = part.error(made(settings))
+        return known[settings]
+
+    hd = left(Settings("gaussian", 1.5, hd=True)) < left(Settings("gaussian", 1.5))
+    rough = min((Settings("gaussian", sigma, hd=hd) for sigma in (0.4, 0.8, 1.5, 3.0, 6.0, 12.0)), key=left)
+    low, high = np.log(0.5 * rough.sigma), np.log(2 * rough.sigma)
+
+    def by_log(at: float) -> float:
+        return left(Settings("gaussian", float(np.exp(at)), hd=hd))
+
+    sigma = float(np.exp(bounded_minimum(by_log, low, high, 0.01, most=10)[0]))
+    trials = [start] if start is not None else []
+    trials += [Settings(way, sigma * by, hd=hd) for way, by in (("gaussian", 1.0), ("box", 0.95), ("box", 1.05))]
+    best = min(trials, key=left)
+    if left(best) > 2 * ROUNDING:
+        trials += _subsampled(sigma, part.mask.shape, hd)
+        best = min(trials, key=left)
+    if left(best) > 2 * ROUNDING:
+        trials += _resized(min(trials[-1:] + [best], key=left), sigma, hd)
+        best = min(trials, key=left)
+    if left(best) >= part.change:
+        return None
+    if best.way in ("subsampled", "resized"):
+        return best, RESOLUTION * best.sigma
+    best, deviations = polished(part, made, best, ("sigma",))
+    return best, max(1.645 * deviations["sigma"], 2 * RESOLUTION * best.sigma)
+
+
+def _subsampled(sigma: float, shape: tuple[int, ...], hd: bool) -> list[Settings]:
+    """Subsamplings whose means are about as wide as a Gaussian."""
+    side = max(float(np.sqrt(12 * sigma**2 + 1)), 2.0)
+    sides = [n for n in range(2, 17) if 0.5 * side <= n <= 1.3 * side and n <= min(shape) // 4]
+    factors = [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.7 * side <= n <= 2.2 * side]
+    ways = [
+        (r, e, s) for r in ("box", "tent", "point") for e in ("linear", "repeat") for s in ("middle", "left", "corner")
+    ]
+    return [Settings("subsampled", _sigma_of(both), both, *way, hd) for both in factors for way in ways]
+
+
+def _resized(like: Settings, sigma: float, hd: bool) -> list[Settings]:
+    """Reductions by the filters of programs, with the factors of the nearest subsampling and those beside them."""
+    down, across = like.factors if like.factors != (1, 1) else (2, 2)
+    factors = {(max(down + d, 1) if down > 1 else 1, max(across + d, 2)) for d in (-1, 0, 1)}
+    return [
+        Settings("resized", _sigma_of(both), both, reducing, enlarging, hd=hd)
+        for both in factors
+        for reducing in REDUCING_NAMES
+        for enlarging in ENLARGING_NAMES
+    ]

@@ -9,8 +9,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.colours import TO_RGB
-from llise.kinds.base import Draw, GreyStatistics, Path, drawn
+from llise.kinds.base import Draw, GreyStatistics, Path, drawn, exact_fit
 from llise.kinds.color_base import ColorKind
+from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_rounding, draw_seed, finish, from_light, to_light
 
@@ -83,6 +84,14 @@ class ColorCast(ColorKind):
         if image.ndim == 2:
             return image.copy()
         return finish(cast(image, settings), settings.rounding, settings.seed)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        from llise.kinds.cast_fit import find_cast  # only here: it needs this module
+
+        if reference.ndim == 2 or np.count_nonzero(mask) < 8:
+            return None
+        settings, intervals = find_cast(as_bytes(reference)[mask], copy[mask])
+        return exact_fit(self, settings, intervals)
 
 
 def _three(values: np.ndarray | Three) -> Three:

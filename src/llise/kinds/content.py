@@ -9,7 +9,7 @@ import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.content_layers import block_ranks, covered, draw_cover, draw_layer
-from llise.kinds.fitting import Fit
+from llise.kinds.fitting import Fit, in_colour
 from llise.kinds.grey import quantise
 from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_seed
@@ -85,6 +85,29 @@ class Content(Kind):
     def apply(self, image: np.ndarray, settings: ContentSettings) -> np.ndarray:
         layer = draw_cover(image, np.random.default_rng(settings.seed))
         return covered(image, layer, settings.share, settings.seam)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        from llise.kinds.content_fit import Cover, find_content  # only here: ndimage is slow to import
+
+        before, after = in_colour(reference), in_colour(copy)
+        differs = mask & (np.abs(after - before) > 0.5).any(axis=2)
+        if not differs.any():
+            return None
+        grey = not any((image != image[..., :1]).any() for image in (before, after))
+        damaged = np.zeros(mask.shape, bool)
+        for channel in range(1 if grey else before.shape[2]):
+            damaged |= find_content(before[..., channel], after[..., channel], mask)
+        cover = Cover.of(before, after, mask, damaged)
+        size = max(int(np.count_nonzero(mask)), 1)
+        share, most = np.count_nonzero(cover.covered & mask) / size, np.count_nonzero(differs) / size
+        if not share:
+            return None
+
+        def apply(image: np.ndarray) -> np.ndarray:
+            return cover.over(in_colour(image)).reshape(image.shape)
+
+        # A pixel of the cover may have the level that was there; what differs besides may be the edge of the cover.
+        return Fit({"coverage": share}, apply, intervals={"coverage": (0.98 * share, max(most, 1.02 * share))})
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         from llise.kinds.content_fit import content_fit, find_content  # only here: ndimage is slow to import

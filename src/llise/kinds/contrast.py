@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
 from llise.kinds.fitting import Fit, fit_line
 from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, from_light, look_up, on_plane, to_light
@@ -95,6 +95,15 @@ class Contrast(Kind):
         table = table_of(settings)
         changed = on_plane(image, settings.plane, lambda plane: look_up(table, plane))
         return finish(changed, settings.rounding, settings.seed)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        from llise.kinds.contrast_fit import find_curve  # only here: it needs this module
+
+        curve = find_curve(reference, copy, mask)
+        if curve is None:
+            return None
+        parameters = {"gain": curve.gain, "pivot": curve.pivot, **curve.settings.words()}
+        return exact_fit(self, curve.settings, curve.intervals, parameters)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         # The gain is that of the nearest line; an S-shaped curve is applied as the nearest polynomial, and its pivot is

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from llise.kinds.fitting import as_bytes, in_colour
+from llise.kinds.fitting import ROUNDING, as_bytes, in_colour
 
 SQUARE = 32
 """Side in pixels of the squares whose residuals are taken as independent of each other."""
+
+
+STEPS = 5
+"""Most Gauss-Newton steps."""
+
+RESOLUTION = 0.005
+"""Relative distance below which searches do not tell settings apart."""
+
+
+STEP_OF = {"angle": 1.0, "shift_x": 0.2, "shift_y": 0.2, "rotation": 0.05, "scale": 0.1, "stretch": 0.1}
+"""Steps from which slopes are taken, of fields whose size says nothing about it."""
 
 
 class Pair(NamedTuple):
@@ -67,41 +79,58 @@ def pair_of(reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> Pair |
     return pair if mask.any() and pair.change > 0 else None
 
 
-def intervals_of(
-    pair: Pair,
-    remake: Callable[[Any], np.ndarray],
-    settings: Any,
-    beside: Mapping[str, tuple[Any, Any]],
-) -> dict[str, tuple[float, float]]:
-    """Intervals of 90 % of the words, by the covariance of least squares with dependent errors ("sandwich").
+def polished(
+    pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, fields: tuple[str, ...]
+) -> tuple[Any, dict[str, float]]:
+    """Gauss-Newton steps on some fields of settings together, and the standard deviations of these fields.
 
-    `beside` has settings somewhat below and above for each word. Residuals of a square go together, those of different
-    squares do not (Liang and Zeger 1986). A word cannot be known better than half of what its neighbours differ by if
-    these make the copy as well.
+    Deviations are those of least squares with dependent errors: what is left goes together within a square, not between
+    squares (Liang and Zeger 1986). What rounding to whole grey levels leaves is added.
     """
-    words = settings.words()
-    rest = _levels(pair, pair.after - remake(settings))
-    slopes, steps = [], []
-    for name, (low, high) in beside.items():
-        step = high.words()[name] - low.words()[name]
-        slopes.append(_levels(pair, remake(high) - remake(low).astype(np.float32)) / np.float32(step or 1))
-        steps.append(abs(step))
-    result = {name: (value, value) for name, value in words.items()}
-    if not slopes:
-        return result
-    gram = np.array([[float((a * b).sum()) for a in slopes] for b in slopes])
-    gram[np.diag_indices(len(gram))] += 1e-9 + 1e-6 * np.trace(gram)
-    rows, cols = (np.arange(0, n, SQUARE) for n in rest.shape[:2])
-    scores = np.stack([np.add.reduceat(np.add.reduceat((rest * s).sum(2), rows, 0), cols, 1).ravel() for s in slopes])
-    inverse = np.linalg.inv(gram)
+    rest = pair.after - remake(settings)
+    for _ in range(STEPS):  # of which the last one may fail and then only gives the slopes
+        slopes = np.stack([_slope(pair, remake, settings, field) for field in fields])
+        gram = np.einsum("ahwc,bhwc->ab", slopes, slopes, dtype=np.float64)
+        gram[np.diag_indices(len(gram))] *= 1 + 1e-6
+        gram[np.diag_indices(len(gram))] += 1e-9
+        inverse = np.linalg.inv(gram)
+        step = inverse @ np.einsum("ahwc,hwc->a", slopes, _levels(pair, rest), dtype=np.float64)
+        for part in (1.0, 0.3):
+            moves = {field: _limited(settings, field, part * float(change)) for field, change in zip(fields, step)}
+            other = replace(settings, **moves)
+            made = pair.after - remake(other)
+            if _power(pair, made) < _power(pair, rest):
+                break
+        else:
+            break
+        settings, rest = other, made
+    left = _levels(pair, rest)
+    rows, cols = (np.arange(0, n, SQUARE) for n in left.shape[:2])
+    products = np.einsum("ahwc,hwc->ahw", slopes, left)
+    scores = np.add.reduceat(np.add.reduceat(products, rows, 1), cols, 2).reshape(len(fields), -1).astype(np.float64)
     squares = max(np.count_nonzero(np.abs(scores).sum(axis=0)), 2)
-    covariance = inverse @ (scores @ scores.T) @ inverse * (squares / (squares - 1))
-    rounding = np.sqrt(np.diag(inverse) / 12)  # what rounding to whole grey levels leaves
-    for i, name in enumerate(beside):
-        reach = 1.645 * float(np.hypot(np.sqrt(max(covariance[i, i], 0.0)), rounding[i]))
-        reach = min(reach, abs(words[name]) + steps[i]) + 1e-3 * abs(words[name]) + 1e-6
-        result[name] = words[name] - reach, words[name] + reach
-    return result
+    covariance = inverse @ (scores @ scores.T) @ inverse * (squares / (squares - 1)) + inverse * ROUNDING
+    return settings, {field: float(np.sqrt(max(covariance[i, i], 0.0))) for i, field in enumerate(fields)}
+
+
+def _slope(pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, field: str) -> np.ndarray:
+    """Change of the copy (h, w, channels) with a field."""
+    value = getattr(settings, field)
+    step = STEP_OF.get(field, 0.05 * abs(value))
+    low, high = (remake(replace(settings, **{field: value + sign * step})).astype(np.float32) for sign in (-1, 1))
+    return _levels(pair, high - low) / np.float32(2 * step)
+
+
+def _limited(settings: Any, field: str, change: float) -> float:
+    """The value of a field after a step that is not too large."""
+    value = float(getattr(settings, field))
+    most = 5 * STEP_OF[field] if field in STEP_OF else 0.1 * abs(value)
+    return value + min(max(change, -most), most)
+
+
+def _power(pair: Pair, rest: np.ndarray) -> float:
+    values = rest[pair.mask]
+    return float(np.mean(values * values))
 
 
 def _levels(pair: Pair, values: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
-from llise.kinds.fitting import Fit, median_of_neighbours, robust_scale
+from llise.kinds.fitting import Fit, as_bytes, in_colour, median_of_neighbours, robust_scale
 from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_seed
 
@@ -86,9 +86,83 @@ class ImpulseNoise(Kind):
             values = np.where(white, np.uint8(settings.high), np.uint8(settings.low))
         return np.where(hit, values, image)
 
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        before, after = in_colour(reference), in_colour(copy)
+        found = measure_impulses(before, after, mask)
+        if found is None:
+            return None
+        settings, hit, count = found
+        seen = max(count, 1)
+        reach = 1.645 * ((settings.share + 2 / seen) * (1 - settings.share) / seen) ** 0.5 + 1 / seen
+        intervals = {"share": (max(settings.share - reach, 0.0), min(settings.share + reach, 1.0))}
+        if not settings.any_level:
+            hits = max(settings.share * seen, 1.0)
+            apart = 1.645 * (max(settings.salt * (1 - settings.salt), 1 / hits) / hits) ** 0.5 + 0.005
+            intervals["salt"] = (max(settings.salt - apart, 0.0), min(settings.salt + apart, 1.0))
+        values = after.reshape(copy.shape)
+        hit = hit.reshape(copy.shape)
+
+        def power(image: np.ndarray) -> np.ndarray:
+            """Where the impulses are is known, so what they add is too."""
+            if image.shape != hit.shape:
+                return np.full(image.shape, settings.share * 128.0**2, np.float32)
+            return np.where(hit, (values - image) ** 2, np.float32(0))
+
+        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+            return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
+
+        return Fit(settings.words(), draw=draw, settings=settings, intervals=intervals, noise=power)
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         _, share, salt = count_impulses(before, after, mask)
         return impulse_fit(share, salt)
+
+
+def measure_impulses(
+    before: np.ndarray, after: np.ndarray, mask: np.ndarray
+) -> tuple[ImpulseNoiseSettings, np.ndarray, int] | None:
+    """Find single levels that were hit in images (h, w, channels): settings, levels hit, number of those looked at."""
+    error = after - before
+    looked = np.broadcast_to(mask[..., None], error.shape)
+    inner = looked & (after > 0) & (after < 255)
+    usual = error[inner] if np.count_nonzero(inner) > 0.2 * np.count_nonzero(looked) else error[looked]
+    least = 5 * 1.4826 * float(np.median(np.abs(usual))) + 0.5 if usual.size else 0.5
+    hit = _scattered(looked & (np.abs(error) > least), looked)
+    count = int(np.count_nonzero(hit))
+    if count == 0:
+        return None
+    low, high = (_most_frequent(after[hit & (sign * error > 0)], other) for sign, other in ((-1, 0), (1, 255)))
+    at_levels = hit & np.isin(after, [low, high])
+    whole = hit.shape[2] > 1 and hit.all(axis=2).sum() > 0.35 * hit.any(axis=2).sum()
+    seen = int(np.count_nonzero(mask)) * (1 if whole else hit.shape[2])
+    if np.count_nonzero(at_levels) < 0.6 * count and count > 8:
+        share = float((hit.any(axis=2) if whole else hit).sum()) / seen * (1 + 2 * least / 256) ** (not whole)
+        return ImpulseNoiseSettings(min(share, 1.0), whole=bool(whole), any_level=True), hit, seen
+    shares = []
+    for level in (high, low):  # white impulses cannot be seen on white
+        visible = int(np.count_nonzero(looked & (np.abs(before - level) > least)))
+        shares.append(int(np.count_nonzero(hit & (after == level))) / max(visible, 1))
+    share = max(sum(shares), 1e-9)
+    settings = ImpulseNoiseSettings(min(share, 1.0), shares[0] / share, whole=bool(whole), low=low, high=high)
+    return settings, at_levels, seen
+
+
+def _most_frequent(values: np.ndarray, otherwise: int) -> int:
+    return int(np.bincount(values.astype(np.intp)).argmax()) if values.size else otherwise
+
+
+def _scattered(far: np.ndarray, looked: np.ndarray) -> np.ndarray:
+    """Those pixels around which no more are far than chance puts there."""
+    from scipy.ndimage import uniform_filter  # only here: slow to import
+
+    if not far.any():
+        return far
+    around = np.rint(9 * uniform_filter(far.astype(np.float32), (3, 3, 0), mode="constant")) - far
+    kept = far
+    for _ in range(3):
+        share = float(kept.sum()) / max(int(np.count_nonzero(looked)), 1)
+        kept = far & (around <= 8 * share + 3.5 * (8 * share * (1 - share)) ** 0.5 + 1)
+    return kept
 
 
 def impulse_fit(share: float, salt: float) -> Fit:

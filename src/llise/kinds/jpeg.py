@@ -9,10 +9,12 @@ from typing import Unpack
 import numpy as np
 
 from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
-from llise.kinds.fitting import Fit
+from llise.kinds.estimation import pair_of
+from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.grey import quantise
 from llise.kinds.jpeg_coder import FACTORS, SIDE, Settings, coded, steps_of
 from llise.kinds.jpeg_quality import CoefficientPairs, nearest_quality
+from llise.kinds.jpeg_search import find_jpeg
 from llise.kinds.jpeg_tables import (
     CHROMA_TABLE,
     FLATTER_TABLE,
@@ -76,6 +78,19 @@ class Jpeg(Kind):
 
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return coded(image, settings)
+
+    def fit(
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+    ) -> Fit | None:
+        pair = pair_of(reference, copy, mask)
+        if pair is None or min(mask.shape) < 2 * SIDE:
+            return None
+        settings, qualities = find_jpeg(pair, start)
+
+        def apply(image: np.ndarray) -> np.ndarray:
+            return coded(as_bytes(image), settings).astype(np.float32)
+
+        return Fit(settings.words(), apply, settings=settings, intervals={"quality": qualities})
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return jpeg_fit(*CoefficientPairs(before, after, mask).nearest_table())

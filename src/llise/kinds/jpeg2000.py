@@ -11,7 +11,8 @@ import numpy as np
 from PIL import Image
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
-from llise.kinds.fitting import Fit
+from llise.kinds.estimation import Pair, pair_of
+from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.grey import mse, quantise
 
 TOLERANCE = 0.004
@@ -21,6 +22,9 @@ _START_OF_DATA = b"\xff\x93"
 _STRONGEST = 128.0
 _TRIES = 8
 _ESTIMATE_TRIES = 4
+_CLOSE = 0.05
+"""Share of the error from which a fit tries other options of the coder."""
+
 _UNUSUAL = 0.3
 """Share of the error from which an estimate tries tiles and few resolutions, if a usual coding leaves as much."""
 
@@ -118,6 +122,28 @@ class Jpeg2000(Kind):
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return code_jpeg2000(image, **settings.options(image.shape))[0]
 
+    def fit(
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+    ) -> Fit | None:
+        pair = pair_of(reference, copy, mask)
+        if pair is None:
+            return None
+        # Outside the pixels to compare, the image may be mirrored; the coder shall not see that.
+        rows, cols = (slice(int(at[0]), int(at[-1]) + 1) for at in (np.flatnonzero(mask.any(axis=i)) for i in (1, 0)))
+        box = rows, cols
+        part = Pair(*(image[box] for image in pair))
+        if min(part.mask.shape) < 16:
+            return None
+        settings, reach = find_jpeg2000(part, start)
+
+        def apply(image: np.ndarray) -> np.ndarray:
+            made = image.astype(np.float32, copy=True)
+            made[box] = code_jpeg2000(as_bytes(image[box]), **settings.options(made[box].shape))[0]
+            return made
+
+        intervals = {"rate": (max(settings.rate - reach, 0.0), settings.rate + reach)}
+        return Fit(settings.words(), apply, settings=settings, intervals=intervals)
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         if not mask.any():
             return Fit({})
@@ -170,6 +196,84 @@ def fit_jpeg2000(
         return coded
 
     return Fit({"rate": best.rate}, apply)
+
+
+def find_jpeg2000(pair: Pair, start: Settings | None = None) -> tuple[Settings, float]:
+    """The coding that comes nearest to a copy, with the reach of an interval of its rate."""
+    trials = _Trials(pair)
+    if start is not None and trials.left(start) <= 0.02 * pair.change:
+        best = start
+    else:
+        color = pair.before.ndim == 3
+        best = trials.matched(Settings((35.0,)))
+        for irreversible in (True, False):
+            for mct in (True, False)[: 1 + color]:
+                best = min(best, trials.matched(replace(best, irreversible=irreversible, mct=mct)), key=trials.left)
+        if trials.left(best) > _CLOSE * pair.change:
+            best = _other_options(trials, best)
+        best = trials.matched(best, near=0.02)
+    decibels = best.layers[-1]
+    step = 1.0 if best.mode == "dB" else 0.1 * decibels
+    low, high = (replace(best, layers=(*best.layers[:-1], decibels + sign * step)) for sign in (-1, 1))
+    slope = abs(trials.code(high).rate - trials.code(low).rate) / 2  # for a decibel, as errors are off by a quarter
+    share = trials.left(best) / max(pair.change, 1e-9)
+    return replace(best, rate=trials.code(best).rate), slope * min(0.2 + 8 * share, 6.0)
+
+
+def _other_options(trials: _Trials, best: Settings) -> Settings:
+    """With other sizes of tiles and code blocks and numbers of resolutions, one after the other."""
+    largest = max(trials.pair.mask.shape) / 2
+    options: dict[str, list[Any]] = {
+        "resolutions": [5, 4, 3],
+        "tile": [(n, n) for n in (64, 128, 256) if n <= 2 * largest],
+        "block": [(16, 16), (32, 32), (32, 64), (16, 32)],
+    }
+    for field, values in options.items():
+        other = min((replace(best, **{field: value}) for value in values), key=trials.left)
+        if trials.left(other) < trials.left(best):
+            best = min(best, trials.matched(other), key=trials.left)
+    return best
+
+
+class _Coded(NamedTuple):
+    """A coding, the mean squared error that is left to the copy, and its own."""
+
+    rate: float
+    left: float
+    own: float
+
+
+class _Trials:
+    """Codings of a picture, each made once."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        self.known: dict[Settings, _Coded] = {}
+
+    def code(self, settings: Settings) -> _Coded:
+        if settings not in self.known:
+            made, rate = code_jpeg2000(self.pair.before, **settings.options(self.pair.before.shape))
+            own = (made.astype(np.float32) - self.pair.before)[self.pair.mask]
+            self.known[settings] = _Coded(rate, self.pair.error(made), float(np.mean(own * own)))
+        return self.known[settings]
+
+    def left(self, settings: Settings) -> float:
+        return self.code(settings).left
+
+    def matched(self, settings: Settings, near: float = 0.1) -> Settings:
+        """Asked for the error with which its own error is that of the copy."""
+        wanted, best = self.pair.change, settings
+        for attempt in range(_ESTIMATE_TRIES):
+            if attempt == 0 and len(self.known) == 0:
+                settings = replace(settings, layers=(float(10 * np.log10(255**2 / (0.92 * wanted))),))
+            coded = self.code(settings)
+            if self.left(settings) < self.left(best):
+                best = settings
+            miss = 10 * float(np.log10((coded.own + 0.01) / (wanted + 0.01)))
+            if abs(miss) < near:
+                break
+            settings = replace(settings, layers=(float(np.clip(settings.layers[-1] + miss, 3.0, 70.0)),))
+        return best
 
 
 class _Coding(NamedTuple):

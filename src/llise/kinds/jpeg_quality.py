@@ -8,7 +8,16 @@ from functools import cached_property
 import numpy as np
 
 from llise.kinds.fitting import ROUNDING
-from llise.kinds.jpeg_tables import COSINES, STANDARD_TABLE, quality_of, quality_table, scale_of
+from llise.kinds.jpeg_tables import (
+    CHROMA_TABLE,
+    COSINES,
+    FLATTER_TABLE,
+    STANDARD_TABLE,
+    VIDEO_TABLE,
+    quality_of,
+    quality_table,
+    scale_of,
+)
 
 QUALITIES = np.arange(1, 101)
 """Qualities that are tried."""
@@ -45,6 +54,20 @@ _LEVEL = 128.0 * _BLOCK
 _DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
 _STEPS = np.arange(1, 256, dtype=np.float32)[:, None]
 _TABLES = np.stack([quality_table(int(quality)).ravel() for quality in QUALITIES]).astype(np.float32)
+
+
+_CHROMA_TABLES = np.stack([quality_table(int(q), CHROMA_TABLE).ravel() for q in QUALITIES]).astype(np.float32)
+
+
+_SCALES = np.geomspace(0.03, 25.0, 400)[:, None]
+_VIDEO = np.maximum(_SCALES * VIDEO_TABLE.ravel() / 8, 1)
+_VIDEO[:, 0] = np.minimum(8, _VIDEO[:, 0])
+_PROGRAM_TABLES = np.clip(
+    np.rint(np.concatenate([_TABLES, *(_SCALES * base.ravel() for base in (STANDARD_TABLE, FLATTER_TABLE)), _VIDEO])),
+    1,
+    255,
+).astype(np.float32)
+"""Tables of whole qualities, and those of several programs times factors."""
 
 
 class CoefficientPairs:
@@ -117,7 +140,7 @@ class CoefficientPairs:
             return 100.0, quality_table(100), 0.5
         largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
 
-        by_step = _costs_by_step(self.before, self.after, largest)
+        by_step = self._by_step
         costs = _by_table(by_step).tolist()
         index = int(np.argmin(costs))
         if costs[index] < 64 * 0.5:
@@ -136,6 +159,56 @@ class CoefficientPairs:
             choices.append(self._single_steps(by_step, rounding, index))
         _, table, rounding = min(choices, key=lambda choice: choice[0])
         return quality, table.reshape(_BLOCK, _BLOCK).astype(float), rounding
+
+    def program_table(self, table: np.ndarray, rounding: float) -> tuple[np.ndarray, float]:
+        """Steps (64,) and rounding that come nearest, near to those found: of known programs where they do as well."""
+        if self.before.size == 0:
+            return table, rounding
+        steps = table.ravel().astype(np.float32)
+        largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
+        parts = [0.5] if rounding == 0.5 else list(np.arange(0.26, 0.5, 0.01))
+        sizes, signed = np.abs(self.before) / steps, np.copysign(1, self.before) * self.after
+        rounding = min(parts, key=lambda r: float(np.square(np.floor(sizes + np.float32(r)) * steps - signed).sum()))
+        by_step = self._by_step if rounding == 0.5 else _costs_by_step(self.before, self.after, largest, rounding)
+        places = np.arange(_BLOCK * _BLOCK)
+        costs = by_step[_PROGRAM_TABLES.astype(int) - 1, places].sum(axis=1)
+        best = int(costs.argmin())
+        found = float(by_step[np.clip(steps, 1, 255).astype(int) - 1, places].sum())
+        if costs[best] <= (found + 64 * ROUNDING) / 0.7:
+            return _PROGRAM_TABLES[best], float(rounding)
+        return steps, float(rounding)
+
+    def as_good(self) -> tuple[float, float]:
+        """Lowest and highest quality whose tables leave no more than the best one does by chance."""
+        if self.before.size == 0:
+            return 1.0, 100.0
+        costs = _by_table(self._by_step)
+        chance = 1 + 3.3 / np.sqrt(self.before.size)  # 5 % of ratios of two sums of as many squares are larger
+        good = QUALITIES[costs <= costs.min() * chance + 1e-6]
+        return float(good[0]), float(good[-1])
+
+    def chroma_table(self, luma: np.ndarray, rounding: float) -> tuple[np.ndarray, float]:
+        """Steps (64,) that come nearest: of a quality, those of luma, or others; and the share of the change left."""
+        whole = float(np.square(self.after - self.before).mean(axis=0).sum()) if self.before.size else 0.0
+        if whole == 0:
+            return luma, 0.0
+        by_step = _costs_by_step(
+            self.before, self.after, np.float32(16 * np.median((self.after - self.before) ** 2) + 400), rounding
+        )
+        places = np.arange(_BLOCK * _BLOCK)
+        tables = np.concatenate([_CHROMA_TABLES, luma[None].astype(np.float32)])
+        costs = by_step[tables.astype(int) - 1, places].sum(axis=1)
+        best = tables[int(costs.argmin())]
+        single = by_step + TIE * np.abs(np.log(_STEPS / best))
+        steps = _STEPS[single.argmin(axis=0), 0]
+        if float(by_step[steps.astype(int) - 1, places].sum()) / 0.7 < costs.min():
+            best = steps
+        return best, float(by_step[best.astype(int) - 1, places].sum()) / whole
+
+    @cached_property
+    def _by_step(self) -> np.ndarray:
+        largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
+        return _costs_by_step(self.before, self.after, largest)
 
     def left_by_coding(self) -> float:
         """Return the share of the error that a coder leaves at least.

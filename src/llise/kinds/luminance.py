@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
-from llise.kinds.fitting import Fit, fit_line
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
+from llise.kinds.curve_fit import nearest_plane
+from llise.kinds.fitting import Fit, as_bytes, fit_line
 from llise.kinds.limits import LIMITS
-from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane
+from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane, plane_of
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,26 @@ class Luminance(Kind):
             changed = changed.astype(np.float32) + ramp.reshape(-1, *[1] * (image.ndim - 1))
         return finish(changed, settings.rounding, settings.seed)
 
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
+        if not len(before):
+            return None
+
+        def moved(x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+            offset = np.float32(_offset(x, y))
+            return lambda plane: plane + offset
+
+        plane = nearest_plane(before, after, moved)
+        if plane != "rgb":
+            before, after = (plane_of(pixels, plane) for pixels in (before, after))
+        offset = _offset(before, after)
+        # Rounded to the nearest level or cut off: nothing in the copy tells.
+        error = np.asarray(after, np.float32) - before - np.float32(offset)
+        deviation = 1.645 * float(error.std()) / before.size**0.5
+        return exact_fit(
+            self, LuminanceSettings(offset, plane), {"offset": (offset - 0.5 - deviation, offset + 0.95 + deviation)}
+        )
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         _, offset = fit_line(before, after, mask, slope=False)
         return Fit({"offset": offset}, lambda image: np.clip(image + np.float32(offset), 0, 255))
@@ -95,3 +117,8 @@ class Luminance(Kind):
 def _shifted(image: np.ndarray, direction: int, uneven: np.ndarray | np.float32) -> Path:
     base = image.astype(np.float32)
     return lambda strength: base + (np.float32(direction * strength) + uneven)
+
+
+def _offset(x: np.ndarray, y: np.ndarray) -> float:
+    x, y = (np.asarray(values, np.float32).ravel() for values in (x, y))
+    return fit_line(x, y, np.ones(x.shape, bool), slope=False)[1]

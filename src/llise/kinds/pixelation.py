@@ -11,7 +11,8 @@ import numpy as np
 
 from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid, nearest_mosaic
-from llise.kinds.fitting import Fit
+from llise.kinds.estimation import pair_of
+from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.grey import quantise
 from llise.kinds.resize import resize
 
@@ -20,6 +21,11 @@ LONGEST = 1.5
 
 FINE = 3
 """Parts of a pixel between which the border of a cell may lie, where pixels are mixed there."""
+
+LEFT = 0.02
+"""Share of the change from which mosaics of other programs are tried."""
+
+_REDUCING = ("box", "nearest", "bilinear", "bicubic", "lanczos", "area", "plain bilinear")
 
 LEAST = 1.5
 """Smallest side of a cell that is drawn at random; with smaller ones, most pixels would stay as they are."""
@@ -85,6 +91,31 @@ def _begun(length: int, wanted: int) -> np.ndarray:
     return (np.arange(wanted) * length) // wanted
 
 
+def _ways_with(shape: tuple[int, ...], down: tuple[float, float], across: tuple[float, float]) -> list[Settings]:
+    """The ways to make a mosaic with cells (side, start)."""
+    sides, start = (down[0], across[0]), (down[1], across[1])
+    starts = [start] if start == (0.0, 0.0) else [start, (0.0, 0.0)]
+    trials = [Settings(way, sides, at) for way in ("mean", "median") for at in starts]
+    places = [(y, x) for y in (0.0, 0.5, 0.99) for x in (0.0, 0.5, 0.99)]
+    trials += [Settings("sample", sides, at, place) for at in starts for place in places]
+    return trials + _resized_ways(shape, down, across, 0)
+
+
+def _resized_ways(
+    shape: tuple[int, ...], down: tuple[float, float], across: tuple[float, float], more: int
+) -> list[Settings]:
+    """The ways to make a mosaic through a small picture, of the size that the cells tell or of one row more or less."""
+    trials = []
+    for change in range(-more, more + 1):
+        rows, cols = (max(round(n / grid[0]) + change, 1) for n, grid in zip(shape, (down, across)))
+        made = shape[0] / rows, shape[1] / cols
+        for begun, mixed in ((False, False), (True, False), (False, True)):
+            for reducing in _REDUCING:
+                one = Settings("resized", made, small=(rows, cols), reducing=reducing, mixed=mixed, begun=begun)
+                trials.append(one)
+    return trials
+
+
 class Pixelation(Kind):
     """Mosaic of square cells, each with the mean of its pixels; the strength is the side of a cell less one.
 
@@ -122,6 +153,36 @@ class Pixelation(Kind):
 
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return mosaic(image, settings)
+
+    def fit(
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+    ) -> Fit | None:
+        pair = pair_of(reference, copy, mask)
+        if pair is None:
+            return None
+        plane = pair.plane()
+        down, across = find_grid(plane.after, mask), find_grid(plane.after.T, mask.T)
+        trials = [start] if start is not None else []
+        if down is not None and across is not None:
+            trials += _ways_with(mask.shape, down, across)
+        if not trials:
+            return None  # no cells are to be seen
+        known = {one: plane.error(mosaic(plane.before, one)) for one in trials}
+        if min(known.values()) > LEFT * plane.change and down is not None and across is not None:
+            known |= {one: plane.error(mosaic(plane.before, one)) for one in _resized_ways(mask.shape, down, across, 1)}
+        settings = min(known, key=lambda one: known[one])
+        left = known[settings]
+
+        def apply(image: np.ndarray) -> np.ndarray:
+            return mosaic(as_bytes(image), settings).astype(np.float32)
+
+        if left > LEFT * plane.change and down is not None and across is not None:
+            nearest = nearest_mosaic(plane.before.astype(np.float32), plane.after, mask, (down, across))
+            if plane.error(nearest(plane.before.astype(np.float32))) < 0.8 * left:
+                apply = lambda image: by_channel(nearest, image.astype(np.float32))
+        cell = settings.words()["cell"]
+        reach = cell / min(mask.shape)  # a pixel over all cells
+        return Fit(settings.words(), apply, settings=settings, intervals={"cell": (cell - reach, cell + reach)})
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         down, across = find_grid(after, mask), find_grid(after.T, mask.T)
@@ -163,8 +224,7 @@ def _draw_cells(rng: np.random.Generator, stretch: float) -> Callable[[float], S
 
 
 def _draw_resized(rng: np.random.Generator, stretch: float, shape: tuple[int, ...]) -> Callable[[float], Settings]:
-    ways = ["box", "nearest", "bilinear", "bicubic", "lanczos", "area", "plain bilinear"]
-    reducing = str(rng.choice(ways, p=[0.3, 0.3, 0.1, 0.08, 0.08, 0.08, 0.06]))
+    reducing = str(rng.choice(_REDUCING, p=[0.3, 0.3, 0.1, 0.08, 0.08, 0.08, 0.06]))
     begun = bool(rng.random() < 0.4)
     mixed = not begun and bool(rng.random() < 0.3)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from PIL import Image
@@ -11,6 +12,9 @@ from PIL import Image
 from llise.kinds.programs import draw_plane, draw_seed, finish, look_up, on_plane
 
 RULES = "nearest", "floor", "middle", "stretched"
+
+COUNTS = (*range(2, 65), *range(66, 130, 2), 144, 160, 192, 256)
+"""Numbers of even levels that fits try."""
 
 METHODS = {
     "median_cut": Image.Quantize.MEDIANCUT,
@@ -64,6 +68,13 @@ def evenly(levels: float | np.ndarray, rule: str, low: float, high: float) -> np
     return low + np.minimum((index + (0.5 if rule == "middle" else 0.0)) * width, high - low)
 
 
+@lru_cache(4)
+def even_tables(low: float, high: float) -> np.ndarray:
+    """Tables of 256 levels (n, 256) of all COUNTS of levels by each of the RULES in turn."""
+    counts = np.array(COUNTS, float)[:, None]
+    return np.concatenate([np.rint(evenly(counts, rule, low, high)) for rule in RULES])
+
+
 def draw_settings(
     image: np.ndarray, rng: np.random.Generator
 ) -> tuple[Callable[[float], QuantizationSettings], float, Callable[[float], float]]:
@@ -90,11 +101,12 @@ def draw_settings(
         start = QuantizationSettings(256.0, "adaptive", seed=seed)
         return lambda s: replace(start, levels=float(max(round(256 / (1 + s)), 2))), 127.0, lambda e: 2 * e**0.5
     low, high = 0.0, 255.0
-    if rng.random() < 0.2:
-        low, high = float(image.min()), float(max(image.max(), image.min() + 1))
     rule, whole = str(rng.choice(RULES, p=[0.4, 0.25, 0.15, 0.2])), bool(rng.random() < 0.85)
     dither = str(rng.choice(["none", "floyd", "ordered", "random"], p=[0.74, 0.14, 0.08, 0.04]))
     plane = draw_plane(rng, image, 0.12) if dither == "none" else "rgb"
+    whole = whole or dither != "none" or rule == "stretched"
+    if dither == "none" and rng.random() < 0.2:
+        low, high = float(image.min()), float(max(image.max(), image.min() + 1))
     start = QuantizationSettings(256.0, "even", rule, low, high, "rgb" if plane == "lab" else plane, dither=dither)
 
     def even(strength: float) -> QuantizationSettings:
@@ -118,7 +130,12 @@ def posterized(image: np.ndarray, settings: QuantizationSettings) -> np.ndarray:
         return np.stack(copies, axis=2).reshape(image.shape)
     if settings.dither != "none" and settings.way == "even":
         return _dithered(image, settings)
-    table = even_table(settings) if settings.way == "even" else np.array(settings.table, np.uint8)
+    if settings.way == "table":  # one for all channels, or one for each
+        tables = np.array(settings.table, np.uint8).reshape(-1, 256)
+        if len(tables) == 3 and image.ndim == 3:
+            return np.stack([table[image[..., i]] for i, table in enumerate(tables)], axis=2)
+        return tables[0][image]
+    table = even_table(settings)
     return finish(on_plane(image, settings.plane, lambda plane: look_up(table, finish(plane))))
 
 

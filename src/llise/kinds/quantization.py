@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from itertools import product
 from typing import ClassVar, Unpack
 
@@ -13,7 +12,7 @@ from PIL import Image
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import Fit
 from llise.kinds.limits import LIMITS
-from llise.kinds.posterizing import RULES, QuantizationSettings, draw_settings, evenly, posterized
+from llise.kinds.posterizing import COUNTS, RULES, QuantizationSettings, draw_settings, even_tables, evenly, posterized
 
 _ROUNDS = 12
 """Most rounds in which adaptive levels are moved to the means of their pixels."""
@@ -72,6 +71,11 @@ class Quantization(Kind):
     def apply(self, image: np.ndarray, settings: QuantizationSettings) -> np.ndarray:
         return posterized(image, settings)
 
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        from llise.kinds.quantization_fit import fit_quantization  # only here: copies are made without it
+
+        return fit_quantization(reference, copy, mask)
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         index = np.clip(np.rint(before[mask]), 0, 255).astype(int)
         if index.size == 0:
@@ -96,7 +100,7 @@ def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> 
     weight = count * ((mean > 0.5) & (mean < 254.5))
     weight = weight if weight.sum() > 0.2 * count.sum() else count
     weight = weight / max(float(weight.sum()), 1.0)
-    tables = _even_tables(0.0, 255.0)
+    tables = even_tables(0.0, 255.0)
     centres, target = tables @ weight, float(weight @ mean)
     centred = tables - centres[:, None]
     powers = centred**2 @ weight
@@ -107,7 +111,7 @@ def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> 
         if error < errors[best] - 1e-9:
             best = number
     gain = float(gains[best])
-    levels = float(_COUNTS[best % len(_COUNTS)])
+    levels = float(COUNTS[best % len(COUNTS)])
     return _table_fit(tables[best], levels), gain, target - gain * float(centres[best])
 
 
@@ -125,7 +129,7 @@ def levels_before(step: Fit, before: np.ndarray, after: np.ndarray, mask: np.nda
         return float(rest @ rest)
 
     without = step.apply(before).ravel()[inside] - target
-    rough = {trial: error(trial) for trial in product((*range(2, 9), *_ROUGH_COUNTS), RULES[:2])}
+    rough = {trial: error(trial) for trial in product((*range(2, 9), *_ROUGHCOUNTS), RULES[:2])}
     near, rule = min(rough, key=rough.__getitem__)
     if rough[near, rule] >= _NO_BETTER * float(without @ without):
         return fit((near, rule))  # all levels do worse than none: there is nothing to find more exactly
@@ -157,9 +161,8 @@ def _table_fit(table: np.ndarray, levels: float) -> Fit:
 
 
 _MOST_LEVELS = 96
-_ROUGH_COUNTS, _NEAR, _NEARER = np.geomspace(2.2, 40, 60), np.linspace(0.96, 1.04, 9), np.linspace(0.992, 1.008, 9)
+_ROUGHCOUNTS, _NEAR, _NEARER = np.geomspace(2.2, 40, 60), np.linspace(0.96, 1.04, 9), np.linspace(0.992, 1.008, 9)
 _NO_BETTER = 0.98
-_COUNTS = (*range(2, 65), *range(66, 130, 2), 144, 160, 192, 256)
 
 
 def _nearest_even_table(mean: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -172,8 +175,8 @@ def _nearest_even_table(mean: np.ndarray, count: np.ndarray) -> tuple[np.ndarray
     def errors_of(tables: np.ndarray) -> np.ndarray:
         return np.sum(count * (tables - mean) ** 2, axis=-1)
 
-    ways = [(number, rule, low, high) for low, high in ranges for rule in RULES for number in _COUNTS]
-    tables = np.concatenate([_even_tables(low, high) for low, high in ranges])
+    ways = [(number, rule, low, high) for low, high in ranges for rule in RULES for number in COUNTS]
+    tables = np.concatenate([even_tables(low, high) for low, high in ranges])
     errors = errors_of(tables)
     best = int(errors.argmin())
     (number, rule, low, high), table, error = ways[best], tables[best], errors[best]
@@ -185,13 +188,6 @@ def _nearest_even_table(mean: np.ndarray, count: np.ndarray) -> tuple[np.ndarray
             best = int(errors.argmin())
             number, table, error = near[best], finer[best], errors[best]
     return table.astype(np.float32), float(number), float(error / count.sum())
-
-
-@lru_cache(4)
-def _even_tables(low: float, high: float) -> np.ndarray:
-    """Tables of 256 greys (n, 256) of all numbers of levels by each rule in turn."""
-    counts = np.array(_COUNTS, float)[:, None]
-    return np.concatenate([np.rint(evenly(counts, rule, low, high)) for rule in RULES])
 
 
 def _steps_of(greys: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -8,8 +8,10 @@ from typing import Unpack
 import numpy as np
 
 from llise.colours import WEIGHTS
-from llise.kinds.base import Draw, GreyStatistics, Path, drawn
+from llise.kinds.base import Draw, GreyStatistics, Path, drawn, exact_fit
 from llise.kinds.color_base import ColorKind
+from llise.kinds.curve_fit import sample_of
+from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.limits import LIMITS
 from llise.kinds.programs import chroma_scaled, draw_rounding, draw_seed, finish, from_lab, hsv_scaled, lab_of
 
@@ -89,6 +91,54 @@ class Saturation(ColorKind):
         else:
             changed = saturated(image, factor, grey)
         return finish(changed, settings.rounding, settings.seed)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        if reference.ndim == 2:
+            return None
+        before, after = as_bytes(reference)[mask], copy[mask].astype(np.float32)
+        if len(before) < 8 or not (before != before[:, :1]).any():
+            return None
+        few, copies = sample_of(before, after, 3000)
+        trials = [
+            SaturationSettings(_factor(few, copies, grey, limit), grey, limit)
+            for grey in WAYS
+            for limit in ((False, True) if grey in ("value", "lightness") else (False,))
+        ]
+        trials += [
+            SaturationSettings(trial.factor + step, trial.grey)
+            for trial in trials
+            if trial.grey in ("ycbcr", "hsv")
+            for step in (-0.03, -0.015, 0.015, 0.03)
+        ]
+
+        def error_of(trial: SaturationSettings) -> float:
+            return float(np.mean((self.apply(few, trial) - copies) ** 2))
+
+        errors = [error_of(trial) for trial in trials]
+        floor = SaturationSettings(**{**vars(trials[int(np.argmin(errors))]), "rounding": "floor"})
+        trials, errors = [*trials, floor], [*errors, error_of(floor)]
+        least = int(np.argmin(errors))
+        settings = trials[least]
+        near = [trial.factor for trial, error in zip(trials, errors) if error < 1.02 * errors[least] + 0.01]
+        middle = grey_of(before, settings.grey if settings.grey in GREYS else "luma")[:, None]
+        distance = float(((before - middle) ** 2).sum()) ** 0.5
+        reach = 1.645 * errors[least] ** 0.5 / max(distance, 1.0) + 0.004
+        if settings.grey in ("ycbcr", "hsv"):  # rounded on the way
+            reach += 0.015
+        return exact_fit(self, settings, {"factor": (min(near) - reach, max(near) + reach)})
+
+
+def _factor(before: np.ndarray, after: np.ndarray, grey: str, limit: bool) -> float:
+    """Factor of the distance from a grey, by least squares where nothing is clipped."""
+    if grey == "lab":
+        x, y = lab_of(before)[..., 1:], lab_of(after)[..., 1:]
+    else:
+        middle = grey_of(before, {"ycbcr": "luma", "hsv": "value"}.get(grey, grey))[..., None]
+        x, y = before - middle, after - middle
+    free = ((after > 0.5) & (after < 254.5)).all(axis=-1)
+    free = free if np.count_nonzero(free) > 0.02 * free.size else np.ones(free.shape, bool)
+    x, y = x[free].astype(np.float64), y[free].astype(np.float64)
+    return float(max((x * y).sum() / max((x * x).sum(), 1e-9), 0.0))
 
 
 WAYS = (*GREYS, "ycbcr", "hsv", "lab")

@@ -11,9 +11,11 @@ import scipy
 
 from llise.filters import from_spectrum, spectrum_of
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
-from llise.kinds.fitting import Fit
+from llise.kinds.estimation import pair_of
+from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.frequency_filter import filtered
 from llise.kinds.sharpening_programs import FIXED, KERNELS, Settings, sharpened
+from llise.kinds.sharpening_search import find_sharpening
 
 
 class Sharpening(Kind):
@@ -55,6 +57,20 @@ class Sharpening(Kind):
 
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         return sharpened(image, settings)
+
+    def fit(
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+    ) -> Fit | None:
+        pair = pair_of(reference, copy, mask)
+        found = find_sharpening(pair, start) if pair is not None and min(mask.shape) >= 8 else None
+        if found is None:
+            return None
+        settings, intervals = found
+
+        def apply(image: np.ndarray) -> np.ndarray:
+            return sharpened(as_bytes(image), settings).astype(np.float32)
+
+        return Fit(settings.words(), apply, settings=settings, intervals=intervals)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return _Unsharp(before, after, mask).run() if mask.any() else Fit({})

@@ -8,12 +8,10 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
-from llise.kinds.fitting import ROUNDING, Fit, robust_scale
+from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, in_colour, robust_scale, shared_power
 from llise.kinds.limits import LIMITS
+from llise.kinds.noise_by_grey import MID_GREY, noise_by_grey
 from llise.kinds.programs import draw_rounding, draw_seed, finish, unit_noise
-
-MID_GREY = 128.0
-"""Grey level at which the standard deviation of the noise is stated."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +106,66 @@ class SpeckleNoise(Kind):
             copy += np.float32(settings.floor) * rng.standard_normal(image.shape, np.float32)
         return finish(copy, settings.rounding, settings.seed + 1)
 
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        before, after = in_colour(reference), in_colour(copy)
+        if not mask.any():
+            return None
+        expected, errors = before[mask], (after - before)[mask]
+        settings, intervals = _find_law(errors, expected)
+        channels = before.shape[2]
+        common = 0.0
+        if channels > 1 and errors.std(axis=0).min() > 0:
+            relative = errors / np.maximum(_deviation(expected, settings), 0.3)
+            common = float(np.clip(np.corrcoef(relative, rowvar=False)[np.triu_indices(3, 1)].mean(), 0, 1))
+        settings = replace(settings, common=common > 0.5)
+        power_of = clipped_power(expected, _deviation(expected, settings)).mean(axis=0)
+        share = shared_power(errors, (1 - common) * np.eye(channels) + common, power_of)
+
+        def power(image: np.ndarray) -> np.ndarray:
+            return np.float32(share) * clipped_power(image, _deviation(image, settings))
+
+        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+            return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
+
+        return Fit(settings.words(), draw=draw, settings=settings, intervals=intervals, noise=power)
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return fit_speckle(after - before, before, mask)[0]
+
+
+def _deviation(grey: np.ndarray, settings: SpeckleNoiseSettings) -> np.ndarray:
+    grow = settings.sigma * (np.clip(grey, 0, 255) / np.float32(MID_GREY)) ** np.float32(settings.exponent)
+    return np.sqrt(grow**2 + np.float32(settings.floor**2)).astype(np.float32)
+
+
+def _find_law(errors: np.ndarray, expected: np.ndarray) -> tuple[SpeckleNoiseSettings, dict[str, tuple[float, float]]]:
+    """The likeliest law and its intervals: all exponents whose likelihood is near the greatest one."""
+    measured = noise_by_grey(errors, expected, np.ones(errors.shape, bool))
+    fits = [(*_fit_power(*measured, exponent), exponent) for exponent in EXPONENTS.tolist()]
+    likelihood, power, exponent = min(fits)
+    spread = _overdispersion(measured, power, exponent)
+    near = [(fit[1] ** 0.5, fit[2]) for fit in fits if fit[0] - likelihood < 2.71 * spread]
+    deviation = 1.645 * (spread / (2 * float(measured[2].sum()))) ** 0.5 + 0.01
+    roots, exponents = zip(*near)
+    intervals = {
+        "sigma": (min(roots) * (1 - deviation) - 0.05, max(roots) * (1 + deviation) + 0.05),
+        "exponent": (min(exponents) - 0.05, max(exponents) + 0.05),
+    }
+    settings = SpeckleNoiseSettings(power**0.5, exponent, law="poisson" if 0.4 <= exponent <= 0.6 else "normal")
+    even, growing, two, step = _two_noises(measured)
+    if two < likelihood - 3 * spread and even < 0.6 * growing:  # noise of the sensor besides
+        low, high = growing * (1 - 2 * deviation) - 0.1, growing * (1 + 2 * deviation) + 0.1
+        settings = replace(settings, sigma=growing, exponent=step, floor=even)
+        intervals = {"sigma": (low, high), "exponent": (step - 0.05, step + 0.05)}
+    return settings, intervals
+
+
+def _overdispersion(measured: tuple[np.ndarray, np.ndarray, np.ndarray], power: float, exponent: float) -> float:
+    """How much more the powers of grey levels vary than those of normal noise do: heavy tails and wrong laws."""
+    greys, powers, counts = measured
+    model = power * (np.maximum(greys, 0.5) / MID_GREY) ** (2 * exponent) + _FLOOR
+    apart = counts / 2 * ((powers - ROUNDING + _FLOOR) / model - 1) ** 2
+    return max(float(apart.sum()) / max(len(greys) - 2, 1), 1.0)
 
 
 EXPONENTS = np.arange(0, 33) / 20
@@ -136,7 +192,13 @@ def noise_growth(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> f
 
 def fit_two_noises(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[float, Fit]:
     """Find noise of one strength everywhere and noise that follows the signal, where there are both."""
-    greys, powers, counts = noise_by_grey(error, expected, mask)
+    even, growing, _, exponent = _two_noises(noise_by_grey(error, expected, mask))
+    return even, speckle_fit(growing, exponent)
+
+
+def _two_noises(measured: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[float, float, float, float]:
+    """Deviations of even and of growing noise, times minus two the logarithm of their likelihood, and the exponent."""
+    greys, powers, counts = measured
     fits = []
     for exponent in (0.5, 1.0):
         columns = np.stack([np.ones_like(greys), (np.maximum(greys, 0.5) / MID_GREY) ** (2 * exponent)], axis=1)
@@ -147,8 +209,8 @@ def fit_two_noises(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) ->
             variance = columns @ parts + _FLOOR
         likelihood = float(np.sum(counts * (np.log(variance) + (powers - ROUNDING + _FLOOR) / variance)))
         fits.append((likelihood, exponent, *np.sqrt(parts).tolist()))
-    _, exponent, even, growing = min(fits)
-    return even, speckle_fit(growing, exponent)
+    likelihood, exponent, even, growing = min(fits)
+    return even, growing, likelihood, exponent
 
 
 def _not_negative(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -169,29 +231,6 @@ def speckle_fit(sigma: float, exponent: float) -> Fit:
         return np.clip(np.rint(_scaled(np.clip(image, 0, 255), noise, exponent)(sigma)), 0, 255)
 
     return Fit({"sigma": sigma, "exponent": exponent}, draw=draw)
-
-
-def noise_by_grey(
-    error: np.ndarray, expected: np.ndarray, mask: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Measure the power of noise at each of up to 32 grey levels, from the side that 8 bits do not clip."""
-    r, m = error[mask].astype(np.float64), expected[mask].astype(np.float64)
-    if m.size == 0:
-        return np.array([MID_GREY]), np.array([ROUNDING]), np.ones(1)
-    index = np.clip(m / 8, 0, 31).astype(int)
-    count = np.bincount(index, minlength=32).astype(float)
-    known = np.maximum(count, 1)
-    grey = np.bincount(index, m, 32) / known
-    both = np.bincount(index, r * r, 32) / known
-    below = 2 * np.bincount(index, np.where(r < 0, r * r, 0), 32) / known
-    above = 2 * np.bincount(index, np.where(r > 0, r * r, 0), 32) / known
-    reach = 3 * np.sqrt(np.maximum(np.maximum(below, above), 0.1))
-    clipped_above, clipped_below = grey + reach > 255, grey - reach < 0
-    power = np.where(clipped_above & ~clipped_below, below, np.where(clipped_below & ~clipped_above, above, both))
-    used = count >= max(16, 0.002 * m.size)
-    if not used.any():
-        used = count == count.max()
-    return grey[used], power[used], count[used]
 
 
 def far_from_noise(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -1,0 +1,177 @@
+"""Which program's sharpening, and how strong, comes nearest to a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from llise.colours import WEIGHTS
+from llise.kinds.estimation import RESOLUTION, Pair, polished
+from llise.kinds.fitting import ROUNDING, interval
+from llise.kinds.grey import quantise
+from llise.kinds.minimum import bounded_minimum
+from llise.kinds.sharpening_programs import FIXED, KERNELS, Settings, detail, sharpened
+
+WINDOW, MARGIN = 112, 16
+"""Side in pixels of the window in which programs are compared, and what is kept about it for filters."""
+
+RADII = (0.4, 0.6, 0.9, 1.3, 1.9, 2.7, 3.8, 5.5)
+"""Radii from which the search starts."""
+
+KEPT = 3
+"""Programs whose radius is refined."""
+
+AS_GOOD = 2.0
+"""Ratio of two squared errors that chance makes in one of twenty cases, of some 25 independent squares each."""
+
+EXACT = 1.5 * ROUNDING
+
+Intervals = dict[str, tuple[float, float]]
+
+
+def find_sharpening(pair: Pair, start: Settings | None = None) -> tuple[Settings, Intervals] | None:
+    """The settings of least squared error and the intervals of their words; None where edges lost contrast."""
+    luma = pair.before.ndim == 3 and _is_of_luma(pair)
+    whole = pair.cut(WINDOW, MARGIN)
+    best, found = _found(_luma(whole) if luma else whole.plane(), start)
+    if pair.before.ndim == 3:
+        alone, of_luma = (whole.error(sharpened(whole.before, replace(best, luma=mode))) for mode in (False, True))
+        if (of_luma < alone) != luma:
+            luma = not luma
+            best, found = _found(_luma(whole) if luma else whole.plane(), start)
+    if best.amount <= 0:
+        return None
+    return replace(best, luma=luma), found
+
+
+def _found(part: Pair, start: Settings | None) -> tuple[Settings, Intervals]:
+    """The best settings on a plane."""
+    trials = _Trials(part)
+    ranked = sorted((trials.scaled(one) for one in candidates()), key=trials.left)[:KEPT]
+    if start is not None:
+        ranked.append(replace(start, luma=False))
+    ranked = [trials.refined(one) for one in ranked]
+    best = min(ranked, key=trials.left)
+    if trials.left(best) > EXACT:
+        more = sorted(_variants(trials, ranked), key=trials.left)[:2]
+        ranked += [trials.refined(one) for one in more]
+        best = min(ranked, key=trials.left)
+    fields = ["amount", *(["radius"] if best.way not in ("kernel", "fixed", "median") else [])]
+    fields += ["shape"] if best.way == "frequencies" and best.shape else []
+    best, deviations = polished(part, trials.made, best, tuple(fields))
+    found = {name: interval(value, deviations[name], RESOLUTION * value) for name, value in best.words().items()}
+    gaussian = "unsharp", "pillow_unsharp"
+    for one in ranked:
+        alike = one.way == best.way or (one.way in gaussian and best.way in gaussian)
+        if alike and trials.left(one) <= AS_GOOD * trials.left(best) + ROUNDING:
+            for name in found.keys() & one.words().keys():
+                value = one.words()[name]
+                found[name] = min(found[name][0], value), max(found[name][1], value)
+    return best, found
+
+
+def _is_of_luma(pair: Pair) -> bool:
+    """Whether all channels changed alike."""
+    free = pair.mask & ((pair.after > 0) & (pair.after < 255)).all(axis=2)
+    change = (pair.after - pair.before)[free]
+    spread = change - change.mean(axis=1, keepdims=True)
+    return bool(np.mean(spread**2) < 0.02 * np.mean(change**2) + 2 * ROUNDING)
+
+
+def _luma(pair: Pair) -> Pair:
+    """The luma, and with what all channels that are not clipped got on average; pixels without any are left out."""
+    free = (pair.after > 0) & (pair.after < 255)
+    change = np.where(free, pair.after - pair.before, 0).sum(axis=2) / np.maximum(free.sum(axis=2), 1)
+    luma = pair.before @ WEIGHTS
+    return Pair(luma, luma + change, pair.mask & free.any(axis=2))
+
+
+def candidates() -> Iterator[Settings]:
+    for radius in RADII:
+        yield Settings("unsharp", 1.0, radius)
+        yield Settings("frequencies", 1.0, radius)
+    yield from (Settings("kernel", 1.0, kernel=name) for name in KERNELS)
+    yield from (Settings("fixed", 1.0, kernel=name) for name in FIXED)
+    yield from (Settings("median", 1.0, side) for side in (3.0, 5.0))
+    yield from (Settings("deconvolution", 1.0, radius, shape=5.0) for radius in (0.7, 1.2, 1.8))
+
+
+def _variants(trials: _Trials, ranked: list[Settings]) -> Iterator[Settings]:
+    """With a threshold, by Pillow, by a response of another order, or by other rounds of deconvolution."""
+    smooth = [one for one in ranked if one.way in ("unsharp", "frequencies")]
+    if smooth:
+        best = min(smooth, key=trials.left)
+        amount = round(best.amount, 2)
+        for threshold in (0.0, 2.0, 3.0, 5.0):
+            yield replace(best, way="pillow_unsharp", amount=amount, threshold=threshold, shape=0.0)
+        for threshold in (1.5, 3.0, 5.0):
+            yield trials.scaled(replace(best, way="unsharp", threshold=threshold, shape=0.0))
+        yield from (trials.scaled(replace(best, way="frequencies", shape=order)) for order in (1.2, 1.7, 2.4))
+    for one in ranked:
+        if one.way == "deconvolution":
+            yield from (trials.scaled(replace(one, shape=float(n))) for n in (2, 3, 4, 6, 7, 8))
+
+
+class _Trials:
+    """Errors of settings in a window, each measured once."""
+
+    def __init__(self, part: Pair) -> None:
+        self.part = part
+        free = part.mask & (part.after > 0.5) & (part.after < 254.5)
+        self.free = free if np.count_nonzero(free) > 0.05 * np.count_nonzero(part.mask) else part.mask
+        self.change = (part.after - part.before)[self.free]
+        self.known: dict[Settings, float] = {}
+
+    def left(self, settings: Settings) -> float:
+        if settings not in self.known:
+            self.known[settings] = self.part.error(self.made(settings))
+        return self.known[settings]
+
+    def made(self, settings: Settings) -> np.ndarray:
+        """The plane sharpened, of a luma as floats."""
+        before = self.part.before
+        if before.dtype == np.uint8:
+            return sharpened(before, settings)
+        if settings.way == "pillow_unsharp":
+            return before + (sharpened(quantise(before), settings) - np.rint(before))
+        return before + np.float32(settings.amount) * detail(before, settings)
+
+    def scaled(self, settings: Settings) -> Settings:
+        """With the amount of least squared error, among pixels that 8 bits do not clip."""
+        if settings.way == "pillow_unsharp":
+            return settings
+        added = detail(self.part.before, settings)[self.free]
+        before = self.part.before[self.free]
+        amount = 0.0
+        for _ in range(2):  # without the pixels that would be clipped, although they were not
+            made = before + amount * added
+            used = (made > -0.5) & (made < 255.5)
+            x, y = added[used], self.change[used]
+            power = float(x @ x)
+            amount = float(x @ y) / power if power > 1e-3 * max(x.size, 1) else 0.0
+        return replace(settings, amount=amount)
+
+    def refined(self, settings: Settings) -> Settings:
+        """With the best radius near by, and the best amount, threshold or order for it."""
+        if settings.way in ("kernel", "fixed", "median"):
+            return settings
+        for reach in (1.3, 1.06):
+            settings = self.along(settings, "radius", reach)
+            if settings.way == "unsharp" and settings.threshold:
+                settings = self.along(settings, "threshold", reach**2)
+            if settings.way == "frequencies" and settings.shape:
+                settings = self.along(settings, "shape", reach)
+            if settings.way == "pillow_unsharp":
+                settings = self.along(settings, "amount", reach)
+        return settings
+
+    def along(self, settings: Settings, field: str, reach: float) -> Settings:
+        value, far = float(getattr(settings, field)), float(np.log(reach))
+
+        def at(x: float) -> Settings:
+            return self.scaled(replace(settings, **{field: value * float(np.exp(x))}))
+
+        place, error = bounded_minimum(lambda x: self.left(at(x)), -far, far, 0.01 * far, most=6)
+        return at(place) if error < self.left(settings) else settings
