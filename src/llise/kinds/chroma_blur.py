@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -191,7 +191,10 @@ def blurred_chroma(planes: np.ndarray, sigma: float) -> np.ndarray:
     return np.concatenate([planes[..., :1], blurred], axis=-1)
 
 
-WINDOW = 144
+AS_GOOD = 2.0
+"""Ratio of two squared errors that chance makes in one of twenty cases, of some 25 independent squares each."""
+
+WINDOW = 112
 """Most rows and columns on which ways are compared; from the first pixel on, since subsampling depends on the place."""
 
 
@@ -214,7 +217,7 @@ def find_chroma_blur(pair: Pair, start: Settings | None = None) -> tuple[Setting
             known[settings] = part.error(made(settings))
         return known[settings]
 
-    hd = left(Settings("gaussian", 1.5, hd=True)) < left(Settings("gaussian", 1.5))
+    hd = _is_hd(part)
     rough = min((Settings("gaussian", sigma, hd=hd) for sigma in (0.4, 0.8, 1.5, 3.0, 6.0, 12.0)), key=left)
     low, high = np.log(0.5 * rough.sigma), np.log(2 * rough.sigma)
 
@@ -226,37 +229,48 @@ def find_chroma_blur(pair: Pair, start: Settings | None = None) -> tuple[Setting
     trials += [Settings(way, sigma * by, hd=hd) for way, by in (("gaussian", 1.0), ("box", 0.95), ("box", 1.05))]
     best = min(trials, key=left)
     if left(best) > 2 * ROUNDING:
-        trials += _subsampled(sigma, part.mask.shape, hd)
+        factors = sorted(_factors(sigma, part.mask.shape), key=lambda both: min(map(left, _roughly(both, hd))))[:3]
+        trials += [way for both in factors for way in _subsampled(both, hd)]
         best = min(trials, key=left)
     if left(best) > 2 * ROUNDING:
-        trials += _resized(min(trials[-1:] + [best], key=left), sigma, hd)
+        enlarged = [_resized(both, "box", enlarging, hd) for both in factors for enlarging in ENLARGING_NAMES]
+        nearest = min(enlarged, key=left)
+        trials += [nearest, *(replace(nearest, reducing=reducing) for reducing in REDUCING_NAMES)]
         best = min(trials, key=left)
     if left(best) >= part.change:
         return None
     if best.way in ("subsampled", "resized"):
-        return best, RESOLUTION * best.sigma
+        alike = [one.sigma for one, error in known.items() if one.way == best.way and error <= AS_GOOD * left(best)]
+        return best, max(RESOLUTION * best.sigma, *(abs(sigma - best.sigma) for sigma in alike))
     best, deviations = polished(part, made, best, ("sigma",))
     return best, max(1.645 * deviations["sigma"], 2 * RESOLUTION * best.sigma)
 
 
-def _subsampled(sigma: float, shape: tuple[int, ...], hd: bool) -> list[Settings]:
-    """Subsamplings whose means are about as wide as a Gaussian."""
+def _is_hd(pair: Pair) -> bool:
+    """Whether the luma of BT.709 changed less than that of BT.601."""
+    free = pair.mask & ((pair.after > 0) & (pair.after < 255)).all(axis=2)
+    change = (pair.after - pair.before)[free if free.any() else pair.mask]
+    return bool(np.mean((change @ HD_WEIGHTS) ** 2) < np.mean((change @ WEIGHTS) ** 2))
+
+
+def _factors(sigma: float, shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Factors of subsamplings that look as if blurred by a Gaussian."""
     side = max(float(np.sqrt(12 * sigma**2 + 1)), 2.0)
-    sides = [n for n in range(2, 17) if 0.5 * side <= n <= 1.3 * side and n <= min(shape) // 4]
-    factors = [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.7 * side <= n <= 2.2 * side]
+    sides = [n for n in range(2, 17) if 0.4 * side <= n <= 1.2 * side and n <= min(shape) // 4] or [2]
+    return [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.6 * side <= n <= 2.2 * side]
+
+
+def _roughly(factors: tuple[int, int], hd: bool) -> list[Settings]:
+    ways = [("tent", enlarging, siting) for enlarging in ("linear", "repeat") for siting in ("middle", "corner")]
+    return [Settings("subsampled", _sigma_of(factors), factors, *way, hd) for way in ways]
+
+
+def _subsampled(factors: tuple[int, int], hd: bool) -> list[Settings]:
     ways = [
         (r, e, s) for r in ("box", "tent", "point") for e in ("linear", "repeat") for s in ("middle", "left", "corner")
     ]
-    return [Settings("subsampled", _sigma_of(both), both, *way, hd) for both in factors for way in ways]
+    return [Settings("subsampled", _sigma_of(factors), factors, *way, hd) for way in ways]
 
 
-def _resized(like: Settings, sigma: float, hd: bool) -> list[Settings]:
-    """Reductions by the filters of programs, with the factors of the nearest subsampling and those beside them."""
-    down, across = like.factors if like.factors != (1, 1) else (2, 2)
-    factors = {(max(down + d, 1) if down > 1 else 1, max(across + d, 2)) for d in (-1, 0, 1)}
-    return [
-        Settings("resized", _sigma_of(both), both, reducing, enlarging, hd=hd)
-        for both in factors
-        for reducing in REDUCING_NAMES
-        for enlarging in ENLARGING_NAMES
-    ]
+def _resized(factors: tuple[int, int], reducing: str, enlarging: str, hd: bool) -> Settings:
+    return Settings("resized", _sigma_of(factors), factors, reducing, enlarging, hd=hd)

@@ -134,15 +134,14 @@ class Jpeg2000(Kind):
         part = Pair(*(image[box] for image in pair))
         if min(part.mask.shape) < 16:
             return None
-        settings, reach = find_jpeg2000(part, start)
+        settings, interval = find_jpeg2000(part, start)
 
         def apply(image: np.ndarray) -> np.ndarray:
             made = image.astype(np.float32, copy=True)
             made[box] = code_jpeg2000(as_bytes(image[box]), **settings.options(made[box].shape))[0]
             return made
 
-        intervals = {"rate": (max(settings.rate - reach, 0.0), settings.rate + reach)}
-        return Fit(settings.words(), apply, settings=settings, intervals=intervals)
+        return Fit(settings.words(), apply, settings=settings, intervals={"rate": interval})
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         if not mask.any():
@@ -198,8 +197,8 @@ def fit_jpeg2000(
     return Fit({"rate": best.rate}, apply)
 
 
-def find_jpeg2000(pair: Pair, start: Settings | None = None) -> tuple[Settings, float]:
-    """The coding that comes nearest to a copy, with the reach of an interval of its rate."""
+def find_jpeg2000(pair: Pair, start: Settings | None = None) -> tuple[Settings, tuple[float, float]]:
+    """The coding that comes nearest to a copy, and an interval of its rate."""
     trials = _Trials(pair)
     if start is not None and trials.left(start) <= 0.02 * pair.change:
         best = start
@@ -217,7 +216,12 @@ def find_jpeg2000(pair: Pair, start: Settings | None = None) -> tuple[Settings, 
     low, high = (replace(best, layers=(*best.layers[:-1], decibels + sign * step)) for sign in (-1, 1))
     slope = abs(trials.code(high).rate - trials.code(low).rate) / 2  # for a decibel, as errors are off by a quarter
     share = trials.left(best) / max(pair.change, 1e-9)
-    return replace(best, rate=trials.code(best).rate), slope * min(0.2 + 8 * share, 6.0)
+    reach, rate = slope * min(0.2 + 8 * share, 6.0), trials.code(best).rate
+    highest = rate
+    if best.mode == "dB" and len(best.layers) == 1:  # layers show in the rate, hardly in the picture
+        layers = tuple(max(decibels - 3.0 * i, 1.0) for i in (4, 3, 2, 1, 0))
+        highest = max(highest, trials.code(replace(best, layers=layers)).rate)
+    return replace(best, rate=rate), (max(rate - reach, 0.0), highest + reach)
 
 
 def _other_options(trials: _Trials, best: Settings) -> Settings:

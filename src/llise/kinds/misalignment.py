@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 import numpy as np
 import scipy
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.estimation import STEP_OF, Pair, pair_of, polished
+from llise.kinds.fitting import Fit, as_bytes, interval
 from llise.kinds.grey import quantise
 from llise.kinds.resize import ENLARGING_NAMES, resize
 from llise.kinds.warping import METHODS, Interpolator, Transform, warp
@@ -88,6 +90,21 @@ class Misalignment(Kind):
 
     draw_grey = draw_program
 
+    def fit(
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+    ) -> Fit | None:
+        pair = pair_of(reference, copy, mask)
+        found = find_misalignment(pair, start) if pair is not None and min(mask.shape) >= 24 else None
+        if found is None:
+            return None
+        settings, intervals = found
+        return Fit(
+            settings.words(),
+            lambda image: self.apply(as_bytes(image), settings).astype(np.float32),
+            settings=settings,
+            intervals=intervals,
+        )
+
     def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
         if any(settings.crop):
             top, left, bottom, right = settings.crop
@@ -107,18 +124,17 @@ def _draw_crop(kind: Misalignment, image: np.ndarray, rng: np.random.Generator) 
         cut = np.rint(strength * shares * [rows, cols, rows, cols]).astype(int)
         if not cut.any():
             cut[least] = 1
-        top, left, bottom, right = (int(n) for n in cut)
-        down, across = rows / (rows - top - bottom), cols / (cols - left - right)
-        return Settings(
-            across * (right - left) / 2,
-            down * (bottom - top) / 2,
-            scale=50 * (down + across) - 100,
-            stretch=50 * (across - down),
-            method=method,
-            crop=(top, left, bottom, right),
-        )
+        return crop_settings(tuple(int(n) for n in cut), (rows, cols), method)  # type: ignore[arg-type]
 
     return drawn(kind, image, at, 1.0)
+
+
+def crop_settings(crop: tuple[int, int, int, int], shape: tuple[int, ...], method: str) -> Settings:
+    """Settings of a picture that was cut and enlarged again."""
+    top, left, bottom, right = crop
+    down, across = shape[0] / (shape[0] - top - bottom), shape[1] / (shape[1] - left - right)
+    scale, stretch = 50 * (down + across) - 100, 50 * (across - down)
+    return Settings(across * (right - left) / 2, down * (bottom - top) / 2, 0.0, scale, stretch, method, crop=crop)
 
 
 def sources(shape: tuple[int, ...], settings: Settings) -> tuple[np.ndarray, np.ndarray]:
@@ -152,3 +168,96 @@ def moved(image: np.ndarray, settings: Settings) -> np.ndarray:
                 )
             )
     return result[0] if image.ndim == 2 else np.moveaxis(result, 0, -1)
+
+
+FIELDS = "shift_x", "shift_y", "rotation", "scale"
+
+COARSE = 3.0
+"""Deviation in pixels of the Gaussian after which large motions are looked for."""
+
+SURELY = 0.5
+"""Share of the squared error that a motion may leave at most."""
+
+
+def find_misalignment(
+    pair: Pair, start: Settings | None = None
+) -> tuple[Settings, dict[str, tuple[float, float]]] | None:
+    """The motion of least squared error and intervals of its words; None where none comes near."""
+    plane = pair.plane()
+    first = start if start is not None else Settings(*_whole_shift(plane))
+    smooth, kind = _smoothed(plane), Misalignment()
+    guesses = [_followed(smooth, one) for one in (first, Settings())]
+    guess = min(guesses, key=lambda one: smooth.error(moved(smooth.before, one)))
+    found = _polished(plane, replace(guess, method="bicubic", stretch=1e-3), (*FIELDS, "stretch"))[0]
+    plain = _polished(plane, replace(found, stretch=0.0), FIELDS)[0]
+    ranked = sorted((replace(plain, method=method) for method in METHODS), key=lambda one: _left(plane, one))
+    x, y = (float(round(shift)) for shift in (plain.shift_x, plain.shift_y))
+    exact = [Settings(x, y, method="bilinear"), *_crops(found, plane.mask.shape)]
+    trials = [_polished(plane, one, FIELDS) for one in ranked[:2]]
+    best, deviations = min(trials, key=lambda trial: _left(plane, trial[0]))
+    nearest = min(exact, key=lambda one: plane.error(kind.apply(plane.before, one)))
+    if plane.error(kind.apply(plane.before, nearest)) <= _left(plane, best):
+        best = nearest
+    if not any(best.crop):
+        best = min(
+            (replace(best, fill=fill) for fill in FILLS), key=lambda one: plane.error(kind.apply(plane.before, one))
+        )
+    if plane.error(kind.apply(plane.before, best)) > SURELY * plane.change:
+        return None
+    words = best.words()
+    return best, {name: interval(words[name], deviations[name], 0.05 * STEP_OF[name]) for name in words}
+
+
+def _left(pair: Pair, settings: Settings) -> float:
+    return pair.error(quantise(moved(pair.before, settings)))
+
+
+def _polished(pair: Pair, settings: Settings, fields: tuple[str, ...]) -> tuple[Settings, dict[str, float]]:
+    return polished(pair, lambda one: moved(pair.before, one), settings, fields)
+
+
+def _smoothed(pair: Pair) -> Pair:
+    before, after = (scipy.ndimage.gaussian_filter(image.astype(np.float32), COARSE) for image in pair[:2])
+    return Pair(before, after, pair.mask)
+
+
+def _followed(pair: Pair, settings: Settings) -> Settings:
+    """After Gauss-Newton steps on smooth pictures."""
+    return _polished(pair, replace(settings, method="bilinear"), FIELDS)[0]
+
+
+def _whole_shift(pair: Pair) -> tuple[float, float]:
+    """Columns and rows by which the content moved, by the peak of the phase correlation (Kuglin and Hines 1975)."""
+    window = np.outer(*(np.hanning(n) for n in pair.mask.shape)).astype(np.float32)
+    before, after = (scipy.fft.rfft2((image - image.mean()) * window) for image in pair[:2])
+    cross = after * before.conj()
+    peak = scipy.fft.irfft2(cross / (np.abs(cross) + 1e-3 * np.abs(cross).max()), s=window.shape)
+    place = np.unravel_index(int(peak.argmax()), peak.shape)
+    rows, cols = (int(at) - n if at > n // 2 else int(at) for at, n in zip(place, peak.shape))
+    return float(cols), float(rows)
+
+
+def _crops(found: Settings, shape: tuple[int, ...]) -> list[Settings]:
+    """Whole rows and columns that may have been cut off, by the filters with which programs enlarge."""
+    if found.scale <= 0 or abs(found.rotation) > 0.1:
+        return []
+    rows, cols = shape
+    factor = 1 + found.scale / 100
+    trials = []
+    for down in _cuts(rows, factor, found.shift_y):
+        for across in _cuts(cols, factor, found.shift_x):
+            crop = down[0], across[0], down[1], across[1]
+            if any(crop):
+                trials += [crop_settings(crop, shape, method) for method in ("bilinear", "lanczos")]
+    kept = []
+    for one in trials:
+        kept += [one, *(crop_settings(one.crop, shape, method) for method in ("bicubic", "sharp bicubic"))]
+    return kept
+
+
+def _cuts(length: int, factor: float, shift: float) -> list[tuple[int, int]]:
+    """Lines cut off before and after that fit to a factor and a shift, and those beside them."""
+    total = length - length / factor
+    last = total / 2 + shift / factor
+    pairs = {(round(total - last) + i, round(last) + j) for i in (-1, 0, 1) for j in (-1, 0, 1)}
+    return sorted(both for both in pairs if min(both) >= 0)
