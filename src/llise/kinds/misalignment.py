@@ -186,14 +186,17 @@ def find_misalignment(
     plane = pair.plane()
     first = start if start is not None else Settings(*_whole_shift(plane))
     smooth, kind = _smoothed(plane), Misalignment()
-    guesses = [_followed(smooth, one) for one in (first, Settings())]
-    guess = min(guesses, key=lambda one: smooth.error(moved(smooth.before, one)))
-    found = _polished(plane, replace(guess, method="bicubic", stretch=1e-3), (*FIELDS, "stretch"))[0]
-    plain = _polished(plane, replace(found, stretch=0.0), FIELDS)[0]
+    guess = _followed(
+        smooth, min((first, Settings()), key=lambda one: smooth.error(moved(smooth.before, _halved(one))))
+    )
+    plain = _polished(plane, replace(guess, method="bicubic"), FIELDS, 3)[0]
+    crops = []
+    if plain.scale > 0 and abs(plain.rotation) < 0.3:
+        crops = _crops(_polished(plane, replace(plain, stretch=1e-3), (*FIELDS, "stretch"), 3)[0], plane.mask.shape)
     ranked = sorted((replace(plain, method=method) for method in METHODS), key=lambda one: _left(plane, one))
     x, y = (float(round(shift)) for shift in (plain.shift_x, plain.shift_y))
-    exact = [Settings(x, y, method="bilinear"), *_crops(found, plane.mask.shape)]
-    trials = [_polished(plane, one, FIELDS) for one in ranked[:2]]
+    exact = [Settings(x, y, method="bilinear"), *crops]
+    trials = [_polished(plane, one, FIELDS, 3) for one in ranked[:2]]
     best, deviations = min(trials, key=lambda trial: _left(plane, trial[0]))
     nearest = min(exact, key=lambda one: plane.error(kind.apply(plane.before, one)))
     if plane.error(kind.apply(plane.before, nearest)) <= _left(plane, best):
@@ -212,18 +215,23 @@ def _left(pair: Pair, settings: Settings) -> float:
     return pair.error(quantise(moved(pair.before, settings)))
 
 
-def _polished(pair: Pair, settings: Settings, fields: tuple[str, ...]) -> tuple[Settings, dict[str, float]]:
-    return polished(pair, lambda one: moved(pair.before, one), settings, fields)
+def _polished(pair: Pair, settings: Settings, fields: tuple[str, ...], most: int) -> tuple[Settings, dict[str, float]]:
+    return polished(pair, lambda one: moved(pair.before, one), settings, fields, most)
 
 
 def _smoothed(pair: Pair) -> Pair:
-    before, after = (scipy.ndimage.gaussian_filter(image.astype(np.float32), COARSE) for image in pair[:2])
-    return Pair(before, after, pair.mask)
+    """Smooth pictures of half the size."""
+    before, after = (scipy.ndimage.gaussian_filter(image.astype(np.float32), COARSE)[::2, ::2] for image in pair[:2])
+    return Pair(before, after, pair.mask[::2, ::2])
+
+
+def _halved(settings: Settings, factor: float = 0.5) -> Settings:
+    return replace(settings, shift_x=factor * settings.shift_x, shift_y=factor * settings.shift_y, method="bilinear")
 
 
 def _followed(pair: Pair, settings: Settings) -> Settings:
-    """After Gauss-Newton steps on smooth pictures."""
-    return _polished(pair, replace(settings, method="bilinear"), FIELDS)[0]
+    """After Gauss-Newton steps on smooth pictures of half the size."""
+    return _halved(_polished(pair, _halved(settings), FIELDS, 6)[0], 2.0)
 
 
 def _whole_shift(pair: Pair) -> tuple[float, float]:
