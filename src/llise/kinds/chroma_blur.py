@@ -89,7 +89,7 @@ class ChromaBlur(ColorKind):
             sigma = _sigma_of(factors)
             return Settings("resized" if resized else "subsampled", sigma, factors, reducing, enlarging, siting, hd)
 
-        return drawn(self, image, at, 15.0)
+        return drawn(self, image, at, 7.0)
 
     def fit(
         self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
@@ -256,13 +256,14 @@ def _is_hd(pair: Pair) -> bool:
 def _factors(sigma: float, shape: tuple[int, ...]) -> list[tuple[int, int]]:
     """Factors of subsamplings that look as if blurred by a Gaussian."""
     side = max(float(np.sqrt(12 * sigma**2 + 1)), 2.0)
-    sides = [n for n in range(2, 17) if 0.4 * side <= n <= 1.2 * side and n <= min(shape) // 4] or [2]
+    sides = [n for n in range(2, 17) if 0.4 * side <= n <= 1.6 * side and n <= min(shape) // 4] or [2]
     return [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.6 * side <= n <= 2.2 * side]
 
 
 def _roughly(factors: tuple[int, int], hd: bool) -> list[Settings]:
     ways = [("tent", enlarging, siting) for enlarging in ("linear", "repeat") for siting in ("middle", "corner")]
-    return [Settings("subsampled", _sigma_of(factors), factors, *way, hd) for way in ways]
+    found = [Settings("subsampled", _sigma_of(factors), factors, *way, hd) for way in ways]
+    return [*found, _resized(factors, "bicubic", "bicubic", hd)]
 
 
 def _subsampled(factors: tuple[int, int], hd: bool) -> list[Settings]:

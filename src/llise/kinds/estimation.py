@@ -121,7 +121,7 @@ def _slope(pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, field
 def _limited(settings: Any, field: str, change: float) -> float:
     """The value of a field after a step that is not too large."""
     value = float(getattr(settings, field))
-    most = 5 * STEP_OF[field] if field in STEP_OF else 0.1 * abs(value)
+    most = 20 * STEP_OF[field] if field in STEP_OF else 0.1 * abs(value)
     return value + min(max(change, -most), most)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from llise.colours import pixels_of, planes_of
 from llise.kinds.grey import quantise
 from llise.kinds.jpeg_tables import COSINES, STANDARD_TABLE
 from llise.kinds.resampling_weights import ENLARGING
@@ -21,6 +22,7 @@ FACTORS = {"4:4:4": (1, 1), "4:2:2": (1, 2), "4:2:0": (2, 2)}
 _COSINES = COSINES.astype(np.float32)
 _TRIANGLE = ENLARGING[0]
 _CENTRE = 128
+_CHROMA_AT = np.array([0, 128, 128], np.float32)
 
 
 @dataclass(frozen=True)
@@ -68,14 +70,14 @@ def _coded(image: np.ndarray, settings: Settings) -> np.ndarray:
     if settings.rounding == 0.5 and settings.smooth:
         tables = [list(settings.luma), list(chroma)]
         return decoded(Image.fromarray(image), qtables=tables, subsampling=settings.subsampling)
-    planes = np.asarray(Image.fromarray(image).convert("YCbCr"))
+    planes = np.rint(planes_of(image)) + _CHROMA_AT
     down, across = FACTORS[settings.subsampling]
-    luma = quantise(rounded_plane(planes[..., 0].astype(np.float32), settings.luma, settings.rounding))
+    luma = quantise(rounded_plane(planes[..., 0], settings.luma, settings.rounding))
     made = [luma]
     for plane in (planes[..., 1], planes[..., 2]):
         small = rounded_plane(reduced(plane, down, across), chroma, settings.rounding)
         made.append(quantise(enlarged(np.clip(np.rint(small), 0, 255), plane.shape, down, across, settings.smooth)))
-    return np.asarray(Image.fromarray(np.stack(made, axis=-1), "YCbCr").convert("RGB"))
+    return quantise(pixels_of(np.stack(made, axis=-1) - _CHROMA_AT))
 
 
 def reduced(plane: np.ndarray, down: int, across: int) -> np.ndarray:

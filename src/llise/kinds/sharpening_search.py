@@ -61,6 +61,8 @@ def _found(part: Pair, start: Settings | None) -> tuple[Settings, Intervals]:
     fields = ["amount", *(["radius"] if best.way not in ("kernel", "fixed", "median") else [])]
     fields += ["shape"] if best.way == "frequencies" and best.shape else []
     best, deviations = polished(part, trials.made, best, tuple(fields))
+    if best.way == "pillow_unsharp":
+        best = replace(best, amount=round(best.amount, 2))
     found = {name: interval(value, deviations[name], RESOLUTION * value) for name, value in best.words().items()}
     gaussian = "unsharp", "pillow_unsharp"
     for one in ranked:
