@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from llise.kinds.fitting import Fit
-from llise.kinds.limits import Limit
+from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.limits import LIMITS, Limit
 from llise.kinds.paths import CoderPath, LevelPath, Path, SolvablePath
 
 __all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "Settings"]
-__all__ += ["SolvablePath", "drawn"]
+__all__ += ["SolvablePath", "drawn", "exact_fit"]
 
 
 class Settings(Protocol):
@@ -51,6 +51,15 @@ class Draw:
     settings : callable, optional
         ``settings(strength)`` gives the complete settings: ``path(strength) == kind.apply(image, settings(strength))``.
         Pictures of three channels have them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.luminance import Luminance
+    >>> image = np.full((16, 16, 3), 100, np.uint8)
+    >>> draw = Luminance().draw(image, np.random.default_rng(0))
+    >>> draw.parameters(5.0)
+    {'offset': 5.0}
     """
 
     path: Path
@@ -71,6 +80,20 @@ def drawn(
     """A draw whose copies are what ``kind.apply`` makes of the settings, or a quicker `path` that is equal to it."""
     path = path or (lambda strength: kind.apply(image, settings(strength)) if strength > 0 else image.copy())
     return Draw(path, end, lambda strength: settings(strength).words(), first, settings)
+
+
+def exact_fit(
+    kind: Kind,
+    settings: Any,
+    intervals: dict[str, tuple[float, float]],
+    parameters: dict[str, float] | None = None,
+) -> Fit:
+    """A fit of a kind without a random part: it applies what ``kind.apply`` makes of the settings."""
+
+    def apply(image: np.ndarray) -> np.ndarray:
+        return kind.apply(as_bytes(image), settings).astype(np.float32)
+
+    return Fit(parameters or settings.words(), apply, settings=settings, intervals=intervals)
 
 
 def _no_parameters(strength: float) -> dict[str, float]:
@@ -136,6 +159,9 @@ class Kind(ABC):
     limit: ClassVar[Limit | None] = None
     letter: ClassVar[str] = "?"
     page_color: ClassVar[str] = "#888888"
+
+    def __init_subclass__(cls) -> None:
+        cls.limit = LIMITS.get(getattr(cls, "name", ""), cls.limit)
 
     @abstractmethod
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

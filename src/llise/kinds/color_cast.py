@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Path
+from llise.colours import TO_RGB
+from llise.kinds.base import Draw, GreyStatistics, Path, drawn, exact_fit
 from llise.kinds.color_base import ColorKind
+from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.programs import draw_rounding, draw_seed, finish, from_light, to_light
 
 CHANNELS = ("red", "green", "blue")
+
+
+Three = tuple[float, float, float]
+ONES, ZEROS = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class ColorCastSettings:
+    """Of red, green and blue: a power of the levels, then a gain (of the light in `light`), then an offset."""
+
+    gains: Three = ONES
+    offsets: Three = ZEROS
+    gammas: Three = ONES
+    light: bool = False
+    rounding: str = "nearest"
+    seed: int = 0
+
+    def words(self) -> dict[str, float]:
+        words: dict[str, float] = {}
+        for setting, values, none in (("gain", self.gains, 1), ("offset", self.offsets, 0), ("gamma", self.gammas, 1)):
+            if any(value != none for value in values):
+                powered = [value ** (1 / 2.4) for value in values] if self.light and setting == "gain" else values
+                words |= {f"{channel}_{setting}": float(value) for channel, value in zip(CHANNELS, powered)}
+        return words
 
 
 class ColorCast(ColorKind):
@@ -25,6 +54,12 @@ class ColorCast(ColorKind):
     short_title = "colour cast"
     strongest = 20.0
     two_sided = True
+    random = False
+    Settings = ColorCastSettings
+    exact = True
+    needs_color = True
+    units: ClassVar = {"mired": (" mired", 1.0)} | {f"{channel}_offset": (" levels", 1.0) for channel in CHANNELS}
+    letter, page_color = "K", "#5d8aa8"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         base = image.astype(np.float32)
@@ -33,27 +68,92 @@ class ColorCast(ColorKind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return float(_warm(strength, direction)[0])
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        base = image.astype(np.float32)
-        way = rng.integers(3)
-        if way == 0:
-            direction = int(rng.choice([-1, 1]))
-            return Draw(self.path(image, rng, direction), 2.0, lambda s: _named(_warm(s, direction), "gain"))
-        shift = rng.uniform(-1, 1, 3).astype(np.float32)
-        shift[rng.integers(3)] = 0.0
-        shift /= max(np.abs(shift).max(), 0.1)
-        if way == 1:
-            return Draw(lambda s: base + np.float32(s) * shift, 80.0, lambda s: _named(s * shift, "offset"))
-        return Draw(lambda s: base * np.exp(np.float32(s) * shift), 1.5, lambda s: _named(np.exp(s * shift), "gain"))
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        settings, end = _draw_cast(rng)
+        rounding, seed = draw_rounding(rng), draw_seed(rng)
+
+        def at(strength: float) -> ColorCastSettings:
+            gains, offsets, gammas, light = settings(strength)
+            return ColorCastSettings(_three(gains), _three(offsets), _three(gammas), light, rounding, seed)
+
+        return drawn(self, image, at, end)
+
+    def apply(self, image: np.ndarray, settings: ColorCastSettings) -> np.ndarray:
+        if image.ndim == 2:
+            return image.copy()
+        return finish(cast(image, settings), settings.rounding, settings.seed)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        from llise.kinds.cast_fit import find_cast  # only here: it needs this module
+
+        if reference.ndim == 2 or np.count_nonzero(mask) < 8:
+            return None
+        settings, intervals = find_cast(as_bytes(reference)[mask], copy[mask])
+        return exact_fit(self, settings, intervals)
+
+
+def _three(values: np.ndarray | Three) -> Three:
+    red, green, blue = (float(value) for value in values)
+    return red, green, blue
+
+
+def cast(image: np.ndarray, settings: ColorCastSettings) -> np.ndarray:
+    """Colours with a cast, neither rounded nor clipped."""
+    base = image.astype(np.float32)
+    if settings.gammas != ONES:
+        base = np.float32(255) * (np.clip(base, 0, 255) / np.float32(255)) ** np.array(settings.gammas, np.float32)
+    if settings.light:
+        base = from_light(to_light(base) * np.array(settings.gains, np.float32))
+    elif settings.gains != ONES:
+        base = base * np.array(settings.gains, np.float32)
+    return base + np.array(settings.offsets, np.float32)
+
+
+Cast = tuple[np.ndarray | Three, np.ndarray | Three, np.ndarray | Three, bool]
+
+
+def _draw_cast(rng: np.random.Generator) -> tuple[Callable[[float], Cast], float]:
+    """Gains, offsets, powers and whether they are of the light, by strength; and the strength at which it ends."""
+    way = rng.choice(8, p=[0.14, 0.2, 0.15, 0.15, 0.1, 0.1, 0.1, 0.06])
+    direction = int(rng.choice([-1, 1]))
+    shift = rng.uniform(-1, 1, 3)
+    shift[rng.integers(3)] = 0.0
+    shift /= max(np.abs(shift).max(), 0.1)
+    light = bool(rng.random() < 0.3)
+    if way == 0:
+        return lambda s: (_warm(s, direction), ZEROS, ONES, False), 2.0
+    if way == 1:  # another temperature of the light, in which green stays
+
+        def temperature(strength: float) -> np.ndarray:
+            white = _white(1e6 / (1e6 / 6504 + (strength if direction > 0 else -0.4 * strength))) / _white(6504.0)
+            return (white / white[1]) ** (2.2 if light else 1.0)
+
+        return lambda s: (temperature(s), ZEROS, ONES, light), 250.0
+    if way == 2:
+        return lambda s: (ONES, s * shift, ONES, False), 80.0
+    if way == 3:
+        return lambda s: (np.exp(s * shift), ZEROS, ONES, light), 1.5
+    if way == 4:
+        return lambda s: (ONES, ZEROS, np.exp(s * shift), False), 1.5
+    if way == 5:  # a filter of one colour over the picture
+        colour = rng.permutation([rng.uniform(150, 255), rng.uniform(0, 255), rng.uniform(0, 120)])
+        return lambda s: (np.full(3, 1 - s), s * colour, ONES, False), 0.7
+    if way == 6:  # the mean of the chroma planes moves
+        angle = rng.uniform(0, 2 * np.pi)
+        move = TO_RGB[:, 1:] @ np.array([np.cos(angle), np.sin(angle)])
+        return lambda s: (ONES, s * move, ONES, False), 60.0
+    low, high = rng.uniform(0, 60, 3), rng.uniform(0, 60, 3)  # black and white of each channel apart
+
+    def stretched(strength: float) -> Cast:
+        gains = 255 / (255 - strength * (low + high))
+        return gains, -gains * strength * low, ONES, False
+
+    return stretched, 1.0
 
 
 def _warm(strength: float, direction: int) -> np.ndarray:
     gain = (1 + strength) ** direction
     return np.array([gain, 1.0, 1 / gain], np.float32)
-
-
-def _named(values: np.ndarray, setting: str) -> dict[str, float]:
-    return {f"{channel}_{setting}": float(value) for channel, value in zip(CHANNELS, values)}
 
 
 def mired_shift(gains: np.ndarray) -> float | None:

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, replace
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
-from llise.kinds.content_layers import block_ranks, draw_layer
-from llise.kinds.fitting import Fit
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.content_layers import block_ranks, covered, draw_cover, draw_layer
+from llise.kinds.fitting import Fit, in_colour
 from llise.kinds.grey import quantise
+from llise.kinds.programs import draw_seed
+
+
+@dataclass(frozen=True)
+class ContentSettings:
+    """The first `share` of the pixels of the layer that `seed` draws; its seam is blurred by `seam` pixels.
+
+    `coverage` is the share of the pixels that differ then.
+    """
+
+    share: float
+    seed: int = 0
+    seam: float = 0.0
+    coverage: float = 0.0
+
+    def words(self) -> dict[str, float]:
+        return {"coverage": self.coverage}
 
 
 class Content(Kind):
@@ -26,6 +44,10 @@ class Content(Kind):
     title = "content that is not in the reference"
     short_title = "content"
     strongest = 1.0
+    Settings = ContentSettings
+    units: ClassVar = {"coverage": (" % of the pixels", 100.0)}
+    narrow = ("coverage", "{}% pixels", 100.0)
+    letter, page_color = "X", "#661100"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         side = max(8, min(image.shape) // 128 * 8)
@@ -35,7 +57,7 @@ class Content(Kind):
         values = np.select([quarter == 0, quarter == 1, quarter == 2], [0.0, 128.0, 255.0], moved).astype(np.float32)
         return _in_order(image, ranks, values)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         layer = draw_layer(image, rng)
         replaced = quantise(image + layer.opacity * (layer.values - image))
 
@@ -43,6 +65,47 @@ class Content(Kind):
             return np.where(layer.ranks < strength * strength, replaced, image)
 
         return Draw(path, 1.0, lambda strength: {"coverage": float(np.mean(path(strength) != image))})
+
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        seam = float(rng.uniform(0.5, 3)) if rng.random() < 0.3 else 0.0
+        start = ContentSettings(0.0, draw_seed(rng), seam)
+        layer = draw_cover(image, np.random.default_rng(start.seed))
+
+        def path(strength: float) -> np.ndarray:
+            return covered(image, layer, strength * strength, seam)
+
+        def settings(strength: float) -> ContentSettings:
+            differs = (path(strength) != image).reshape(*image.shape[:2], -1).any(axis=2)
+            return replace(start, share=strength * strength, coverage=float(differs.mean()))
+
+        return drawn(self, image, settings, 1.0, lambda e: min((e / 9000) ** 0.5, 0.9), path)
+
+    def apply(self, image: np.ndarray, settings: ContentSettings) -> np.ndarray:
+        layer = draw_cover(image, np.random.default_rng(settings.seed))
+        return covered(image, layer, settings.share, settings.seam)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        from llise.kinds.content_fit import Cover, find_content  # only here: ndimage is slow to import
+
+        before, after = in_colour(reference), in_colour(copy)
+        differs = mask & (np.abs(after - before) > 0.5).any(axis=2)
+        if not differs.any():
+            return None
+        grey = not any((image != image[..., :1]).any() for image in (before, after))
+        damaged = np.zeros(mask.shape, bool)
+        for channel in range(1 if grey else before.shape[2]):
+            damaged |= find_content(before[..., channel], after[..., channel], mask)
+        cover = Cover.of(before, after, mask, damaged)
+        size = max(int(np.count_nonzero(mask)), 1)
+        share, most = np.count_nonzero(cover.covered & mask) / size, np.count_nonzero(differs) / size
+        if not share:
+            return None
+
+        def apply(image: np.ndarray) -> np.ndarray:
+            return cover.over(in_colour(image)).reshape(image.shape)
+
+        # A pixel of the cover may have the level that was there; what differs besides may be the edge of the cover.
+        return Fit({"coverage": share}, apply, intervals={"coverage": (0.98 * share, max(most, 1.02 * share))})
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         from llise.kinds.content_fit import content_fit, find_content  # only here: ndimage is slow to import

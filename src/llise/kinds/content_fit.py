@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy
 
@@ -96,3 +98,65 @@ def _apart(difference: np.ndarray, damaged: np.ndarray, expected: np.ndarray, af
     follows = (gain > 0) & (by_line > FOLLOWS * spread_y) & (left > _STRUCTURE)
     shows = (area >= _LARGE) & (spread_x >= _STRUCTURE) & (gain >= KEPT)
     return (good & ~follows & ~shows)[places]
+
+
+SAME, FADED = 0.2, 0.98
+"""Least share of the pixels in view that nothing changed if covers are looked for by where they are; gain from which a
+reference that shines through is not faded by a cover."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Pixels of the copy that hide the reference, and places at which a colour that shines through lies over it."""
+
+    pasted: np.ndarray
+    copy: np.ndarray
+    places: np.ndarray
+    gains: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def covered(self) -> np.ndarray:
+        return self.pasted | (self.places > 0)
+
+    @classmethod
+    def of(cls, before: np.ndarray, after: np.ndarray, mask: np.ndarray, damaged: np.ndarray) -> Cover:
+        """Covers of images (h, w, channels), of which some damaged pixels are known."""
+        channels = before.shape[2]
+        none = cls(damaged, after, np.zeros(mask.shape, np.intp), np.ones((1, channels)), np.zeros((1, channels)))
+        error = after - before
+        differs = (np.abs(error) > 0.5).any(axis=2)
+        power = (error**2).sum(axis=2)
+        if power[damaged & mask].sum() > 0.97 * power[mask].sum() or np.mean(differs) > 1 - SAME:
+            return none
+        near = scipy.ndimage.binary_dilation(differs, np.ones((3, 3)), iterations=2)
+        labels, count = scipy.ndimage.label(near)
+        places = np.where(differs, labels, 0)
+
+        def mean(values: np.ndarray) -> np.ndarray:
+            sums = [np.bincount(places.ravel(), values[..., i].ravel(), count + 1) for i in range(values.shape[2])]
+            return np.stack(sums, axis=1) / np.maximum(np.bincount(places.ravel(), minlength=count + 1), 1)[:, None]
+
+        x, y = before.astype(np.float64), after.astype(np.float64)
+        mean_x, mean_y = mean(x), mean(y)
+        spread_x, spread_y = np.maximum(mean(x * x) - mean_x**2, 1e-6), np.maximum(mean(y * y) - mean_y**2, 0)
+        gains = (mean(x * y) - mean_x * mean_y) / spread_x
+        line = (gains**2 * spread_x).sum(axis=1)
+        around = scipy.ndimage.uniform_filter(error, (3, 3, 0)) * 9 - error
+        alike = mean(error * around / 8).sum(axis=1) / np.maximum(mean(error**2).sum(axis=1), 1e-6)
+        strong = (mean(error**2).max(axis=1) > 36) & (alike > 0.4)  # noise is not alike from pixel to pixel
+        follows = (line > FOLLOWS * spread_y.sum(axis=1)) & (spread_x.sum(axis=1) > _STRUCTURE)
+        faded = strong & follows & (gains.max(axis=1) < FADED) & (gains.min(axis=1) >= 0)
+        known = np.bincount(places.ravel(), (power * damaged).ravel(), count + 1)
+        edged = known > 0.6 * np.bincount(places.ravel(), power.ravel(), count + 1)  # the rest is the edge of a cover
+        faded &= ~edged
+        faded[0], strong[0], edged[0] = False, False, False
+        gains = np.where(faded[:, None], gains, 1.0)
+        pasted = damaged | (strong & ~follows | edged)[places]
+        left = np.where(faded[places] & ~pasted, places, 0)
+        return cls(pasted, after, left, gains, np.where(faded[:, None], mean_y - gains * mean_x, 0.0))
+
+    def over(self, image: np.ndarray) -> np.ndarray:
+        """An image (h, w, channels) under the covers."""
+        faded = image * self.gains[self.places] + self.offsets[self.places]
+        return np.where(self.pasted[..., None], self.copy, faded).astype(np.float32)

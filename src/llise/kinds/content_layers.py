@@ -33,6 +33,80 @@ def draw_layer(image: np.ndarray, rng: np.random.Generator) -> Layer:
     return ways[rng.choice(len(ways), p=[0.22, 0.2, 0.2, 0.11, 0.07, 0.13, 0.07])](image, rng)
 
 
+def draw_cover(image: np.ndarray, rng: np.random.Generator) -> Layer:
+    """As :func:`draw_layer`, of grey pictures and colours, with more ways; `opacity` may be one for each pixel."""
+    channels = [image] if image.ndim == 2 else [np.ascontiguousarray(image[..., i]) for i in range(3)]
+    if rng.random() < 0.25:
+        way = _strokes, _banner, _stamp
+        draw = way[rng.integers(3)]
+    else:
+        draw = draw_layer
+    seed = int(rng.integers(2**32))  # the same for all channels, so that their layers have the same forms
+    layers = [draw(channel, np.random.default_rng(seed)) for channel in channels]
+    values = np.stack([layer.values for layer in layers], axis=-1).reshape(image.shape)
+    if image.ndim == 3 and rng.random() < 0.6:  # from one colour for black to another for white
+        black, white = rng.uniform(0, 255, (2, 3)) * rng.choice([0.3, 1.0]), rng.uniform(0, 255, 3)
+        black = black[0] if rng.random() < 0.5 else np.zeros(3)
+        white = white if rng.random() < 0.7 else np.full(3, 255.0)
+        values = (black + (white - black) * values / 255).astype(np.float32)
+    return Layer(layers[0].ranks, values, layers[0].opacity)
+
+
+def covered(image: np.ndarray, layer: Layer, share: float, seam: float) -> np.ndarray:
+    """An image under the first share of the pixels of a layer, of whose edge `seam` is the deviation of a blur."""
+    cover = (layer.ranks < share).astype(np.float32)
+    if seam > 0:
+        from scipy.ndimage import gaussian_filter  # only here: slow to import
+
+        cover = gaussian_filter(cover, seam, truncate=3)
+    cover = (layer.opacity * cover).reshape(*image.shape[:2], *[1] * (image.ndim - 2))
+    mixed = image + cover * (layer.values - image)
+    return np.clip(np.rint(mixed), 0, 255).astype(np.uint8)
+
+
+def _strokes(image: np.ndarray, rng: np.random.Generator) -> Layer:
+    """Strokes of a brush: thick bent lines."""
+    thick = int(rng.integers(3, max(min(image.shape) // 8, 4) + 1))
+
+    def item(draw: ImageDraw.ImageDraw, number: int) -> None:
+        width, height = draw.im.size
+        turn = np.cumsum(rng.normal(0, 0.5, 12)) + rng.uniform(0, 2 * np.pi)
+        steps = np.stack([np.cos(turn), np.sin(turn)], axis=1) * rng.uniform(0.03, 0.1)
+        points = rng.uniform(0, 1, 2) + np.cumsum(steps, axis=0)
+        draw.line([(float(x * width), float(y * height)) for x, y in points], fill=255, width=thick, joint="curve")
+
+    return Layer(_item_ranks(image.shape, item), _ink(image.shape, rng), _opacity(rng))
+
+
+def _banner(image: np.ndarray, rng: np.random.Generator) -> Layer:
+    """A bar with text on it, as of a news line, a subtitle or a date."""
+    height = int(rng.uniform(0.08, 0.3) * image.shape[0]) + 4
+    top = int(rng.choice([0, image.shape[0] - height, rng.integers(0, image.shape[0] - height + 1)]))
+    sheet = Image.new("L", (image.shape[1], height), int(rng.integers(0, 256)))
+    from PIL import ImageDraw  # only here: a diagnosis does not need it
+
+    ImageDraw.Draw(sheet).text((3, 1), _words(rng), fill=int(rng.choice([0, 255])), font=_font(max(height * 2 // 3, 6)))
+    values = np.zeros(image.shape, np.float32)
+    values[top : top + height] = np.asarray(sheet)
+    ranks = np.full(image.shape, np.inf, np.float32)
+    ranks[top : top + height] = np.arange(image.shape[1], dtype=np.float32) / image.shape[1]
+    return Layer(ranks, values, _opacity(rng))
+
+
+def _stamp(image: np.ndarray, rng: np.random.Generator) -> Layer:
+    """Stamps: a ring or a frame about a word."""
+    size = int(rng.integers(7, max(min(image.shape) // 8, 8) + 1))
+
+    def item(draw: ImageDraw.ImageDraw, number: int) -> None:
+        width, height = draw.im.size
+        x, y, text = rng.uniform(0, 0.9) * width, rng.uniform(0, 0.9) * height, _words(rng)[:6]
+        draw.text((x, y), text, fill=255, font=_font(size))
+        box = (x - size, y - size / 2, x + 0.7 * size * (len(text) + 1.5), y + 1.7 * size)
+        (draw.ellipse if rng.random() < 0.5 else draw.rectangle)(box, outline=255, width=max(size // 6, 1))
+
+    return Layer(_item_ranks(image.shape, item, float(rng.uniform(-30, 30))), _ink(image.shape, rng), _opacity(rng))
+
+
 def block_ranks(shape: tuple[int, ...], sides: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """Rank the pixels of an image block by block, in random order."""
     rows, cols = (-(-n // side) for n, side in zip(shape, sides))

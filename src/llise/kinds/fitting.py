@@ -94,6 +94,28 @@ def clipped_power(level: np.ndarray, sigma: np.ndarray | float) -> np.ndarray:
     return power * sigma**2 + np.float32(ROUNDING) * (sigma > 0.3)
 
 
+def shared_power(error: np.ndarray, covariance: np.ndarray, power: np.ndarray) -> float:
+    """Share of the power that noise of a covariance of the channels has in common with errors (n, channels).
+
+    `power` is its mean square in each channel after clipping. Noise of the luma has no power where errors are those of
+    chroma, and the other way round.
+    """
+    measured = error.T.astype(np.float64) @ error / max(len(error), 1)
+    values, axes = np.linalg.eigh(measured)
+    clipped = np.sqrt(power / np.maximum(np.diag(covariance), 1e-9))
+    own = np.einsum("ji,jk,ki->i", axes, covariance * np.outer(clipped, clipped), axes)
+    return float(np.minimum(np.maximum(values, 0) + ROUNDING, own).sum() / max(float(own.sum()), 1e-9))
+
+
+def deviation_by_places(power: np.ndarray, mask: np.ndarray) -> float:
+    """Relative deviation of the square root of a mean power (h, w), from how much the power of places differs."""
+    counts = _sum_of_places(mask.astype(np.float64))
+    sums = _sum_of_places(np.where(mask, power, 0).astype(np.float64))
+    mean = float(sums.sum()) / max(float(counts.sum()), 1.0)
+    apart = float(((sums - counts * mean) ** 2).sum()) ** 0.5 / max(float(counts.sum()), 1.0)
+    return 0.5 * apart / max(mean, 1e-9)
+
+
 def in_colour(image: np.ndarray) -> np.ndarray:
     """An image as float32 (h, w, channels)."""
     image = image.astype(np.float32)

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, replace
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath
-from llise.kinds.fitting import Fit, median_of_neighbours, robust_scale
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
+from llise.kinds.fitting import Fit, as_bytes, in_colour, median_of_neighbours, robust_scale
+from llise.kinds.programs import draw_seed
 
 EXTREMES = (255.0,), (0.0,)
 """Levels of white and of black impulses that nothing came after."""
+
+
+@dataclass(frozen=True)
+class ImpulseNoiseSettings:
+    """A share of the pixels, or of the levels of each channel, becomes the `high` or the `low` level, or any level.
+
+    `salt` is the chance of the high one. Where `any_level` holds, any level from low to high is as likely.
+    """
+
+    share: float
+    salt: float = 0.5
+    seed: int = 0
+    whole: bool = True
+    any_level: bool = False
+    low: int = 0
+    high: int = 255
+
+    def words(self) -> dict[str, float]:
+        return {"share": self.share} if self.any_level else {"share": self.share, "salt": self.salt}
 
 
 class ImpulseNoise(Kind):
@@ -25,11 +46,15 @@ class ImpulseNoise(Kind):
     title = "impulse noise"
     short_title = "impulse noise"
     strongest = 1.0
+    Settings = ImpulseNoiseSettings
+    exact = True
+    units: ClassVar = {"share": (" % of the pixels", 100.0), "salt": (" % of the impulses", 100.0)}
+    letter, page_color = "I", "#d55e00"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _OrderedImpulses(image, rng)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         salt = 0.5 if rng.random() < 0.4 else rng.uniform(0.0, 1.0)
         order = rng.random(image.shape, dtype=np.float32)
         values = np.where(rng.random(image.shape, dtype=np.float32) < salt, np.uint8(255), np.uint8(0))
@@ -39,9 +64,103 @@ class ImpulseNoise(Kind):
             lambda strength: {"share": strength**2, "salt": salt},
         )
 
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        salt = float(rng.choice([0.5, 0.0, 1.0, rng.uniform(0, 1)], p=[0.45, 0.06, 0.06, 0.43]))
+        whole, any_level = bool(rng.random() < 0.5), bool(rng.random() < 0.22)
+        low, high = 0, 255
+        if not any_level and rng.random() < 0.1:
+            low, high = int(rng.integers(0, 40)), int(rng.integers(216, 256))
+        settings = ImpulseNoiseSettings(0.0, 0.5 if any_level else salt, draw_seed(rng), whole, any_level, low, high)
+        return drawn(self, image, lambda s: replace(settings, share=s * s), 0.6, lambda e: (e / 18000) ** 0.5)
+
+    def apply(self, image: np.ndarray, settings: ImpulseNoiseSettings) -> np.ndarray:
+        rng = np.random.default_rng(settings.seed)
+        shape = (*image.shape[:2], *[1] * (image.ndim - 2)) if settings.whole else image.shape
+        hit = rng.random(shape, np.float32) < settings.share
+        if settings.any_level:  # of whole pixels, each channel becomes any level
+            values = rng.integers(settings.low, settings.high + 1, image.shape, dtype=np.uint8)
+        else:
+            white = rng.random(shape, np.float32) < settings.salt
+            values = np.where(white, np.uint8(settings.high), np.uint8(settings.low))
+        return np.where(hit, values, image)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        before, after = in_colour(reference), in_colour(copy)
+        found = measure_impulses(before, after, mask)
+        if found is None:
+            return None
+        settings, hit, count = found
+        seen = max(count, 1)
+        reach = 1.645 * ((settings.share + 2 / seen) * (1 - settings.share) / seen) ** 0.5 + 1 / seen
+        intervals = {"share": (max(settings.share - reach, 0.0), min(settings.share + reach, 1.0))}
+        if not settings.any_level:
+            hits = max(settings.share * seen, 1.0)
+            apart = 1.645 * (max(settings.salt * (1 - settings.salt), 1 / hits) / hits) ** 0.5 + 0.005
+            intervals["salt"] = (max(settings.salt - apart, 0.0), min(settings.salt + apart, 1.0))
+        values = after.reshape(copy.shape)
+        hit = hit.reshape(copy.shape)
+
+        def power(image: np.ndarray) -> np.ndarray:
+            """Where the impulses are is known, so what they add is too."""
+            if image.shape != hit.shape:
+                return np.full(image.shape, settings.share * 128.0**2, np.float32)
+            return np.where(hit, (values - image) ** 2, np.float32(0))
+
+        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+            return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
+
+        return Fit(settings.words(), draw=draw, settings=settings, intervals=intervals, noise=power)
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         _, share, salt = count_impulses(before, after, mask)
         return impulse_fit(share, salt)
+
+
+def measure_impulses(
+    before: np.ndarray, after: np.ndarray, mask: np.ndarray
+) -> tuple[ImpulseNoiseSettings, np.ndarray, int] | None:
+    """Find single levels that were hit in images (h, w, channels): settings, levels hit, number of those looked at."""
+    error = after - before
+    looked = np.broadcast_to(mask[..., None], error.shape)
+    inner = looked & (after > 0) & (after < 255)
+    usual = error[inner] if np.count_nonzero(inner) > 0.2 * np.count_nonzero(looked) else error[looked]
+    least = 5 * 1.4826 * float(np.median(np.abs(usual))) + 0.5 if usual.size else 0.5
+    hit = _scattered(looked & (np.abs(error) > least), looked)
+    count = int(np.count_nonzero(hit))
+    if count == 0:
+        return None
+    low, high = (_most_frequent(after[hit & (sign * error > 0)], other) for sign, other in ((-1, 0), (1, 255)))
+    at_levels = hit & np.isin(after, [low, high])
+    whole = hit.shape[2] > 1 and hit.all(axis=2).sum() > 0.35 * hit.any(axis=2).sum()
+    seen = int(np.count_nonzero(mask)) * (1 if whole else hit.shape[2])
+    if np.count_nonzero(at_levels) < 0.6 * count and count > 8:
+        share = float((hit.any(axis=2) if whole else hit).sum()) / seen * (1 + 2 * least / 256) ** (not whole)
+        return ImpulseNoiseSettings(min(share, 1.0), whole=bool(whole), any_level=True), hit, seen
+    shares = []
+    for level in (high, low):  # white impulses cannot be seen on white
+        visible = int(np.count_nonzero(looked & (np.abs(before - level) > least)))
+        shares.append(int(np.count_nonzero(hit & (after == level))) / max(visible, 1))
+    share = max(sum(shares), 1e-9)
+    settings = ImpulseNoiseSettings(min(share, 1.0), shares[0] / share, whole=bool(whole), low=low, high=high)
+    return settings, at_levels, seen
+
+
+def _most_frequent(values: np.ndarray, otherwise: int) -> int:
+    return int(np.bincount(values.astype(np.intp)).argmax()) if values.size else otherwise
+
+
+def _scattered(far: np.ndarray, looked: np.ndarray) -> np.ndarray:
+    """Those pixels around which no more are far than chance puts there."""
+    from scipy.ndimage import uniform_filter  # only here: slow to import
+
+    if not far.any():
+        return far
+    around = np.rint(9 * uniform_filter(far.astype(np.float32), (3, 3, 0), mode="constant")) - far
+    kept = far
+    for _ in range(3):
+        share = float(kept.sum()) / max(int(np.count_nonzero(looked)), 1)
+        kept = far & (around <= 8 * share + 3.5 * (8 * share * (1 - share)) ** 0.5 + 1)
+    return kept
 
 
 def impulse_fit(share: float, salt: float) -> Fit:

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path
-from llise.kinds.fitting import Fit, fit_line
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
+from llise.kinds.curve_fit import nearest_plane
+from llise.kinds.fitting import Fit, as_bytes, fit_line
+from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane, plane_of
+
+
+@dataclass(frozen=True)
+class LuminanceSettings:
+    """An offset of all channels or of one plane of the colours; `ramp` is added to it from the top to the bottom."""
+
+    offset: float
+    plane: str = "rgb"
+    ramp: tuple[float, float] = (0.0, 0.0)
+    rounding: str = "nearest"
+    seed: int = 0
+
+    def words(self) -> dict[str, float]:
+        return {"offset": self.offset}
 
 
 class Luminance(Kind):
@@ -24,6 +42,10 @@ class Luminance(Kind):
     strongest = 255.0
     two_sided = True
     random = False
+    Settings = LuminanceSettings
+    exact = True
+    units: ClassVar = {"offset": (" grey levels", 1.0)}
+    letter, page_color = "L", "#f0e442"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         greys = np.arange(256, dtype=np.float32)
@@ -32,7 +54,7 @@ class Luminance(Kind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return direction * strength
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         direction = int(rng.choice([-1, 1]))
         uneven: np.ndarray | np.float32 = np.float32(0)
         if rng.random() < 0.4:
@@ -45,6 +67,46 @@ class Luminance(Kind):
             lambda strength: {"offset": self.reported_strength(strength, direction)},
         )
 
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        direction, plane = int(rng.choice([-1, 1])), draw_plane(rng, image)
+        top, bottom = rng.uniform(-0.5, 0.5, 2).tolist() if plane == "rgb" and rng.random() < 0.25 else (0.0, 0.0)
+        rounding, seed = draw_rounding(rng), draw_seed(rng)
+        return drawn(
+            self,
+            image,
+            lambda s: LuminanceSettings(direction * s, plane, (top, bottom), rounding, seed),
+            100.0,
+            lambda e: e**0.5,
+        )
+
+    def apply(self, image: np.ndarray, settings: LuminanceSettings) -> np.ndarray:
+        offset = np.float32(settings.offset)
+        changed = on_plane(image, settings.plane, lambda plane: plane.astype(np.float32) + offset)
+        if any(settings.ramp):
+            ramp = np.linspace(*settings.ramp, len(image), dtype=np.float32)
+            changed = changed.astype(np.float32) + ramp.reshape(-1, *[1] * (image.ndim - 1))
+        return finish(changed, settings.rounding, settings.seed)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
+        if not len(before):
+            return None
+
+        def moved(x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+            offset = np.float32(_offset(x, y))
+            return lambda plane: plane + offset
+
+        plane = nearest_plane(before, after, moved)
+        if plane != "rgb":
+            before, after = (plane_of(pixels, plane) for pixels in (before, after))
+        offset = _offset(before, after)
+        # Rounded to the nearest level or cut off: nothing in the copy tells.
+        error = np.asarray(after, np.float32) - before - np.float32(offset)
+        deviation = 1.645 * float(error.std()) / before.size**0.5
+        return exact_fit(
+            self, LuminanceSettings(offset, plane), {"offset": (offset - 0.5 - deviation, offset + 0.95 + deviation)}
+        )
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         _, offset = fit_line(before, after, mask, slope=False)
         return Fit({"offset": offset}, lambda image: np.clip(image + np.float32(offset), 0, 255))
@@ -53,3 +115,8 @@ class Luminance(Kind):
 def _shifted(image: np.ndarray, direction: int, uneven: np.ndarray | np.float32) -> Path:
     base = image.astype(np.float32)
     return lambda strength: base + (np.float32(direction * strength) + uneven)
+
+
+def _offset(x: np.ndarray, y: np.ndarray) -> float:
+    x, y = (np.asarray(values, np.float32).ravel() for values in (x, y))
+    return fit_line(x, y, np.ones(x.shape, bool), slope=False)[1]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from itertools import product
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 from PIL import Image
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import Fit
+from llise.kinds.posterizing import COUNTS, RULES, QuantizationSettings, draw_settings, even_tables, evenly, posterized
 
 _ROUNDS = 12
 """Most rounds in which adaptive levels are moved to the means of their pixels."""
@@ -30,11 +30,17 @@ class Quantization(Kind):
     title = "quantization of the grey levels"
     short_title = "quantization"
     strongest = 254.0
+    random = False
+    Settings = QuantizationSettings
+    exact = wipes = True
+    narrow = ("levels", "{} levels", 1.0)
+    units: ClassVar = {}
+    letter, page_color = "Q", "#ddcc77"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
-        return lambda strength: _evenly(1 + 255 / (1 + strength), "nearest", 0.0, 255.0).astype(np.float32)[image]
+        return lambda strength: evenly(1 + 255 / (1 + strength), "nearest", 0.0, 255.0).astype(np.float32)[image]
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         way = rng.choice(4, p=[0.5, 0.18, 0.12, 0.2])
         if way == 1:
             return _low_bits(image, rng)
@@ -50,11 +56,23 @@ class Quantization(Kind):
 
         return Draw(
             lambda strength: (
-                _evenly(levels(strength), rule, low, high).astype(np.float32)[image] if strength > 0 else image.copy()
+                evenly(levels(strength), rule, low, high).astype(np.float32)[image] if strength > 0 else image.copy()
             ),
             max(high - low - 1, 1.0),
             lambda strength: {"levels": levels(strength)},
         )
+
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        settings, end, first = draw_settings(image, rng)
+        return drawn(self, image, settings, end, first)
+
+    def apply(self, image: np.ndarray, settings: QuantizationSettings) -> np.ndarray:
+        return posterized(image, settings)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        from llise.kinds.quantization_fit import fit_quantization  # only here: copies are made without it
+
+        return fit_quantization(reference, copy, mask)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         index = np.clip(np.rint(before[mask]), 0, 255).astype(int)
@@ -80,7 +98,7 @@ def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> 
     weight = count * ((mean > 0.5) & (mean < 254.5))
     weight = weight if weight.sum() > 0.2 * count.sum() else count
     weight = weight / max(float(weight.sum()), 1.0)
-    tables = _even_tables(0.0, 255.0)
+    tables = even_tables(0.0, 255.0)
     centres, target = tables @ weight, float(weight @ mean)
     centred = tables - centres[:, None]
     powers = centred**2 @ weight
@@ -91,7 +109,7 @@ def even_levels_fit(before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> 
         if error < errors[best] - 1e-9:
             best = number
     gain = float(gains[best])
-    levels = float(_COUNTS[best % len(_COUNTS)])
+    levels = float(COUNTS[best % len(COUNTS)])
     return _table_fit(tables[best], levels), gain, target - gain * float(centres[best])
 
 
@@ -102,19 +120,19 @@ def levels_before(step: Fit, before: np.ndarray, after: np.ndarray, mask: np.nda
 
     def fit(trial: tuple[float, str]) -> Fit:
         levels, rule = trial
-        return _table_fit(np.rint(_evenly(levels, rule, 0.0, 255.0)), float(levels))
+        return _table_fit(np.rint(evenly(levels, rule, 0.0, 255.0)), float(levels))
 
     def error(trial: tuple[float, str]) -> float:
         rest = step.apply(fit(trial).apply(before)).ravel()[inside] - target
         return float(rest @ rest)
 
     without = step.apply(before).ravel()[inside] - target
-    rough = {trial: error(trial) for trial in product((*range(2, 9), *_ROUGH_COUNTS), _RULES[:2])}
+    rough = {trial: error(trial) for trial in product((*range(2, 9), *_ROUGHCOUNTS), RULES[:2])}
     near, rule = min(rough, key=rough.__getitem__)
     if rough[near, rule] >= _NO_BETTER * float(without @ without):
         return fit((near, rule))  # all levels do worse than none: there is nothing to find more exactly
     whole = [max(round(near) + i, 2) for i in (-1, 0, 1)]
-    near, rule = min(product((*whole, *np.clip(near * _NEAR, 2.0, None)), _RULES), key=error)
+    near, rule = min(product((*whole, *np.clip(near * _NEAR, 2.0, None)), RULES), key=error)
     return fit(min(product((near, *np.clip(near * _NEARER, 2.0, None)), (rule,)), key=error))
 
 
@@ -127,8 +145,8 @@ def levels_fit(after: np.ndarray, mask: np.ndarray) -> Fit | None:
     ranges = [(0.0, 255.0), (float(present[0]), float(present[-1]))]
     for low, high in ranges:
         for number in range(present.size, _MOST_LEVELS + 1):
-            for rule in _RULES:
-                table = np.rint(_evenly(number, rule, low, high))
+            for rule in RULES:
+                table = np.rint(evenly(number, rule, low, high))
                 if np.isin(present, table).all():
                     return _table_fit(table, float(number))
     borders = (present[1:] + present[:-1]) / 2
@@ -141,10 +159,8 @@ def _table_fit(table: np.ndarray, levels: float) -> Fit:
 
 
 _MOST_LEVELS = 96
-_RULES = "nearest", "floor", "middle", "stretched"
-_ROUGH_COUNTS, _NEAR, _NEARER = np.geomspace(2.2, 40, 60), np.linspace(0.96, 1.04, 9), np.linspace(0.992, 1.008, 9)
+_ROUGHCOUNTS, _NEAR, _NEARER = np.geomspace(2.2, 40, 60), np.linspace(0.96, 1.04, 9), np.linspace(0.992, 1.008, 9)
 _NO_BETTER = 0.98
-_COUNTS = (*range(2, 65), *range(66, 130, 2), 144, 160, 192, 256)
 
 
 def _nearest_even_table(mean: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -157,26 +173,19 @@ def _nearest_even_table(mean: np.ndarray, count: np.ndarray) -> tuple[np.ndarray
     def errors_of(tables: np.ndarray) -> np.ndarray:
         return np.sum(count * (tables - mean) ** 2, axis=-1)
 
-    ways = [(number, rule, low, high) for low, high in ranges for rule in _RULES for number in _COUNTS]
-    tables = np.concatenate([_even_tables(low, high) for low, high in ranges])
+    ways = [(number, rule, low, high) for low, high in ranges for rule in RULES for number in COUNTS]
+    tables = np.concatenate([even_tables(low, high) for low, high in ranges])
     errors = errors_of(tables)
     best = int(errors.argmin())
     (number, rule, low, high), table, error = ways[best], tables[best], errors[best]
     if error > 0.02 * count.sum():  # some programs take steps that leave a fraction of a level
         near = np.linspace(max(number - 1, 2), number + 1, 81)
-        finer = np.rint(_evenly(near[:, None], rule, low, high))
+        finer = np.rint(evenly(near[:, None], rule, low, high))
         errors = errors_of(finer)
         if errors.min() < 0.5 * error:
             best = int(errors.argmin())
             number, table, error = near[best], finer[best], errors[best]
     return table.astype(np.float32), float(number), float(error / count.sum())
-
-
-@lru_cache(4)
-def _even_tables(low: float, high: float) -> np.ndarray:
-    """Tables of 256 greys (n, 256) of all numbers of levels by each rule in turn."""
-    counts = np.array(_COUNTS, float)[:, None]
-    return np.concatenate([np.rint(_evenly(counts, rule, low, high)) for rule in _RULES])
 
 
 def _steps_of(greys: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -186,22 +195,6 @@ def _steps_of(greys: np.ndarray, values: np.ndarray) -> np.ndarray:
     known = np.flatnonzero(np.bincount(greys, minlength=256))
     nearest = np.abs(np.arange(256)[:, None] - known).argmin(axis=1)
     return table[known][nearest]
-
-
-def _evenly(levels: float | np.ndarray, rule: str, low: float, high: float) -> np.ndarray:
-    """Table of 256 greys: the nearest of `levels` even levels, or ranges of equal width and what stands for each.
-
-    Several numbers of levels (n, 1) give several tables (n, 256).
-    """
-    greys = np.clip(np.arange(256.0), low, high)
-    if rule == "nearest":
-        step = (high - low) / (levels - 1)
-        return low + np.minimum(np.floor((greys - low) / step + 0.5) * step, high - low)
-    width = (high - low + 1) / levels
-    index = np.floor((greys - low) / width + 1e-9)
-    if rule == "stretched":  # black and white stay black and white
-        return low + np.minimum(index * (high - low) / (np.ceil(levels) - 1), high - low)
-    return low + np.minimum((index + (0.5 if rule == "middle" else 0.0)) * width, high - low)
 
 
 def _low_bits(image: np.ndarray, rng: np.random.Generator) -> Draw:

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from dataclasses import dataclass, replace
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path
-from llise.kinds.fitting import ROUNDING, Fit, robust_scale
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, in_colour, robust_scale, shared_power
+from llise.kinds.noise_by_grey import MID_GREY, noise_by_grey
+from llise.kinds.programs import draw_rounding, draw_seed, finish, unit_noise
 
-MID_GREY = 128.0
-"""Grey level at which the standard deviation of the noise is stated."""
+
+@dataclass(frozen=True)
+class SpeckleNoiseSettings:
+    """Noise whose deviation is `sigma` at mid-grey and grows with a power of the grey level, of each channel its own.
+
+    `common` noise is one field for all channels. The laws "gamma", "root" (of a gamma) and "lognormal" multiply the
+    levels, "poisson" counts photons. `floor` is the deviation of noise that is everywhere, as of a camera's sensor.
+    """
+
+    sigma: float
+    exponent: float = 1.0
+    seed: int = 0
+    law: str = "normal"
+    common: bool = False
+    floor: float = 0.0
+    rounding: str = "nearest"
+
+    def words(self) -> dict[str, float]:
+        return {"sigma": self.sigma, "exponent": self.exponent}
 
 
 class SpeckleNoise(Kind):
@@ -31,11 +51,16 @@ class SpeckleNoise(Kind):
     title = "signal-dependent noise"
     short_title = "speckle noise"
     strongest = 1e4
+    Settings = SpeckleNoiseSettings
+    exact = True
+    units: ClassVar = {"sigma": (" grey levels", 1.0)}
+    narrow = ("sigma", "sigma {}", 1.0)
+    letter, page_color = "S", "#117733"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _scaled(image, rng.standard_normal(image.shape, dtype=np.float32), 1.0)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         way = rng.choice(6, p=[0.25, 0.15, 0.12, 0.08, 0.28, 0.12])
         exponent = 1.0
         if way == 4:
@@ -49,8 +74,96 @@ class SpeckleNoise(Kind):
             path = _scaled(image, rng.standard_normal(image.shape, dtype=np.float32), exponent)
         return Draw(path, 128.0, lambda strength: {"sigma": strength, "exponent": exponent})
 
+    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        laws = ["normal", "uniform", "gamma", "root", "lognormal", "poisson", "power"]
+        law = str(rng.choice(laws, p=[0.27, 0.14, 0.08, 0.06, 0.05, 0.28, 0.12]))
+        exponent = {"poisson": 0.5, "power": float(rng.choice([0.5, 0.75, 1.25]))}.get(law, 1.0)
+        common = law != "poisson" and bool(rng.random() < 0.3)
+        floor = float(rng.uniform(0, 0.25)) if law in ("poisson", "normal") and rng.random() < 0.2 else 0.0
+        law = "normal" if law == "power" else law
+        settings = SpeckleNoiseSettings(0.0, exponent, draw_seed(rng), law, common, 0.0, draw_rounding(rng))
+        return drawn(self, image, lambda s: replace(settings, sigma=s, floor=floor * s), 128.0, lambda e: 1.3 * e**0.5)
+
+    def apply(self, image: np.ndarray, settings: SpeckleNoiseSettings) -> np.ndarray:
+        rng = np.random.default_rng(settings.seed)
+        base = image.astype(np.float32)
+        shape = (*image.shape[:2], *[1] * (image.ndim - 2)) if settings.common else image.shape
+        if settings.law == "poisson":
+            photons = MID_GREY / max(settings.sigma, 1e-2) ** 2
+            copy = (rng.poisson(base * photons) / photons).astype(np.float32)
+        elif settings.law in ("gamma", "root"):
+            copy = _looks(base, rng.standard_normal(shape, np.float32), settings.law == "root")(settings.sigma)
+        elif settings.law == "lognormal":
+            spread = np.float32(np.log1p((settings.sigma / MID_GREY) ** 2) ** 0.5)
+            copy = base * np.exp(spread * rng.standard_normal(shape, np.float32) - spread * spread / 2)
+        else:
+            noise = unit_noise(shape, settings.law, rng)
+            local = _power_of_grey(np.arange(256, dtype=np.float32), settings.exponent).take(image)
+            copy = base + np.float32(settings.sigma) * local * noise
+        if settings.floor > 0:
+            copy += np.float32(settings.floor) * rng.standard_normal(image.shape, np.float32)
+        return finish(copy, settings.rounding, settings.seed + 1)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
+        before, after = in_colour(reference), in_colour(copy)
+        if not mask.any():
+            return None
+        expected, errors = before[mask], (after - before)[mask]
+        settings, intervals = _find_law(errors, expected)
+        channels = before.shape[2]
+        common = 0.0
+        if channels > 1 and errors.std(axis=0).min() > 0:
+            relative = errors / np.maximum(_deviation(expected, settings), 0.3)
+            common = float(np.clip(np.corrcoef(relative, rowvar=False)[np.triu_indices(3, 1)].mean(), 0, 1))
+        settings = replace(settings, common=common > 0.5)
+        power_of = clipped_power(expected, _deviation(expected, settings)).mean(axis=0)
+        share = shared_power(errors, (1 - common) * np.eye(channels) + common, power_of)
+
+        def power(image: np.ndarray) -> np.ndarray:
+            return np.float32(share) * clipped_power(image, _deviation(image, settings))
+
+        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+            return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
+
+        return Fit(settings.words(), draw=draw, settings=settings, intervals=intervals, noise=power)
+
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return fit_speckle(after - before, before, mask)[0]
+
+
+def _deviation(grey: np.ndarray, settings: SpeckleNoiseSettings) -> np.ndarray:
+    grow = settings.sigma * (np.clip(grey, 0, 255) / np.float32(MID_GREY)) ** np.float32(settings.exponent)
+    return np.sqrt(grow**2 + np.float32(settings.floor**2)).astype(np.float32)
+
+
+def _find_law(errors: np.ndarray, expected: np.ndarray) -> tuple[SpeckleNoiseSettings, dict[str, tuple[float, float]]]:
+    """The likeliest law and its intervals: all exponents whose likelihood is near the greatest one."""
+    measured = noise_by_grey(errors, expected, np.ones(errors.shape, bool))
+    fits = [(*_fit_power(*measured, exponent), exponent) for exponent in EXPONENTS.tolist()]
+    likelihood, power, exponent = min(fits)
+    spread = _overdispersion(measured, power, exponent)
+    near = [(fit[1] ** 0.5, fit[2]) for fit in fits if fit[0] - likelihood < 2.71 * spread]
+    deviation = 1.645 * (spread / (2 * float(measured[2].sum()))) ** 0.5 + 0.01
+    roots, exponents = zip(*near)
+    intervals = {
+        "sigma": (min(roots) * (1 - deviation) - 0.05, max(roots) * (1 + deviation) + 0.05),
+        "exponent": (min(exponents) - 0.05, max(exponents) + 0.05),
+    }
+    settings = SpeckleNoiseSettings(power**0.5, exponent, law="poisson" if 0.4 <= exponent <= 0.6 else "normal")
+    even, growing, two, step = _two_noises(measured)
+    if two < likelihood - 3 * spread and even < 0.6 * growing:  # noise of the sensor besides
+        low, high = growing * (1 - 2 * deviation) - 0.1, growing * (1 + 2 * deviation) + 0.1
+        settings = replace(settings, sigma=growing, exponent=step, floor=even)
+        intervals = {"sigma": (low, high), "exponent": (step - 0.05, step + 0.05)}
+    return settings, intervals
+
+
+def _overdispersion(measured: tuple[np.ndarray, np.ndarray, np.ndarray], power: float, exponent: float) -> float:
+    """How much more the powers of grey levels vary than those of normal noise do: heavy tails and wrong laws."""
+    greys, powers, counts = measured
+    model = power * (np.maximum(greys, 0.5) / MID_GREY) ** (2 * exponent) + _FLOOR
+    apart = counts / 2 * ((powers - ROUNDING + _FLOOR) / model - 1) ** 2
+    return max(float(apart.sum()) / max(len(greys) - 2, 1), 1.0)
 
 
 EXPONENTS = np.arange(0, 33) / 20
@@ -77,7 +190,13 @@ def noise_growth(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> f
 
 def fit_two_noises(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[float, Fit]:
     """Find noise of one strength everywhere and noise that follows the signal, where there are both."""
-    greys, powers, counts = noise_by_grey(error, expected, mask)
+    even, growing, _, exponent = _two_noises(noise_by_grey(error, expected, mask))
+    return even, speckle_fit(growing, exponent)
+
+
+def _two_noises(measured: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[float, float, float, float]:
+    """Deviations of even and of growing noise, times minus two the logarithm of their likelihood, and the exponent."""
+    greys, powers, counts = measured
     fits = []
     for exponent in (0.5, 1.0):
         columns = np.stack([np.ones_like(greys), (np.maximum(greys, 0.5) / MID_GREY) ** (2 * exponent)], axis=1)
@@ -88,8 +207,8 @@ def fit_two_noises(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) ->
             variance = columns @ parts + _FLOOR
         likelihood = float(np.sum(counts * (np.log(variance) + (powers - ROUNDING + _FLOOR) / variance)))
         fits.append((likelihood, exponent, *np.sqrt(parts).tolist()))
-    _, exponent, even, growing = min(fits)
-    return even, speckle_fit(growing, exponent)
+    likelihood, exponent, even, growing = min(fits)
+    return even, growing, likelihood, exponent
 
 
 def _not_negative(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -110,29 +229,6 @@ def speckle_fit(sigma: float, exponent: float) -> Fit:
         return np.clip(np.rint(_scaled(np.clip(image, 0, 255), noise, exponent)(sigma)), 0, 255)
 
     return Fit({"sigma": sigma, "exponent": exponent}, draw=draw)
-
-
-def noise_by_grey(
-    error: np.ndarray, expected: np.ndarray, mask: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Measure the power of noise at each of up to 32 grey levels, from the side that 8 bits do not clip."""
-    r, m = error[mask].astype(np.float64), expected[mask].astype(np.float64)
-    if m.size == 0:
-        return np.array([MID_GREY]), np.array([ROUNDING]), np.ones(1)
-    index = np.clip(m / 8, 0, 31).astype(int)
-    count = np.bincount(index, minlength=32).astype(float)
-    known = np.maximum(count, 1)
-    grey = np.bincount(index, m, 32) / known
-    both = np.bincount(index, r * r, 32) / known
-    below = 2 * np.bincount(index, np.where(r < 0, r * r, 0), 32) / known
-    above = 2 * np.bincount(index, np.where(r > 0, r * r, 0), 32) / known
-    reach = 3 * np.sqrt(np.maximum(np.maximum(below, above), 0.1))
-    clipped_above, clipped_below = grey + reach > 255, grey - reach < 0
-    power = np.where(clipped_above & ~clipped_below, below, np.where(clipped_below & ~clipped_above, above, both))
-    used = count >= max(16, 0.002 * m.size)
-    if not used.any():
-        used = count == count.max()
-    return grey[used], power[used], count[used]
 
 
 def far_from_noise(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -21,9 +21,10 @@ from llise.kinds.fitting import Fit, fit_line, line_fit, residual_power, robust_
 from llise.kinds.gaussian_noise import noise_fit
 from llise.kinds.impulse_noise import EXTREMES, count_impulses, find_impulses, impulse_fit
 from llise.kinds.jpeg import jpeg_fit
+from llise.kinds.noise_by_grey import noise_by_grey
 from llise.kinds.quantization import even_levels_fit, levels_before, levels_fit
 from llise.kinds.registry import get
-from llise.kinds.speckle_noise import far_from_noise, fit_speckle, fit_two_noises, noise_by_grey, speckle_fit
+from llise.kinds.speckle_noise import far_from_noise, fit_speckle, fit_two_noises, speckle_fit
 
 NOISES = ("gaussian_noise", "speckle_noise")
 """Kinds that change every pixel at random."""
