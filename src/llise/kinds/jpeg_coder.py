@@ -26,7 +26,7 @@ _CHROMA_AT = np.array([0, 128, 128], np.float32)
 
 
 @dataclass(frozen=True)
-class Settings:
+class JpegSettings:
     """A JPEG: quantiser steps row by row (none of chroma for a grey picture), and the quality they come nearest to.
 
     `rounding` is added to the size of a coefficient, in steps, before its fraction is cut off; `smooth` chroma is
@@ -51,7 +51,7 @@ def steps_of(table: np.ndarray) -> tuple[int, ...]:
     return tuple(np.clip(np.rint(table), 1, 255).astype(int).ravel().tolist())
 
 
-def coded(image: np.ndarray, settings: Settings) -> np.ndarray:
+def coded(image: np.ndarray, settings: JpegSettings) -> np.ndarray:
     """Code an 8-bit image and decode it."""
     down, across = (SIDE * n for n in FACTORS[settings.subsampling]) if image.ndim == 3 else (SIDE, SIDE)
     top, left = -settings.offset[0] % down, -settings.offset[1] % across
@@ -61,7 +61,7 @@ def coded(image: np.ndarray, settings: Settings) -> np.ndarray:
     return _coded(image, settings)[top : top + rows, left : left + cols]
 
 
-def _coded(image: np.ndarray, settings: Settings) -> np.ndarray:
+def _coded(image: np.ndarray, settings: JpegSettings) -> np.ndarray:
     if image.ndim == 2:
         if settings.rounding == 0.5:
             return decoded(Image.fromarray(image), qtables=[list(settings.luma)])
