@@ -102,7 +102,7 @@ def _polished(part: Pair, settings: Settings, near: list[Settings]) -> tuple[Set
         found[name] = interval(value, deviations["angle"] if name == "angle" else relative * value, RESOLUTION * value)
     others = [one.sigma() for one in near if one.way not in ("resampled", "median", "bilateral")]
     if "sigma" in found:
-        found["sigma"] = min(found["sigma"][0], *others), max(found["sigma"][1], *others)
+        found["sigma"] = min([found["sigma"][0], *others]), max([found["sigma"][1], *others])
     return settings, found
 
 

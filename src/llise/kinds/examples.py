@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from llise.differences import measure_differences
-from llise.images import SUFFIXES, ImageError, check_reference, check_same_size, image_files, read_image
+from llise.colours import stacked
+from llise.differences import ROUNDING
+from llise.images import SUFFIXES, ImageError, as_uint8, check_reference, check_same_size, image_files, read_image
 
 FOLDERS = ("reference", "copy")
 """Sub-folders in which the files of a pair have the same name."""
@@ -70,12 +71,17 @@ class Examples:
     title: str
     files: tuple[Example, ...]
 
-    def pictures(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def pictures(self, color: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Read the pairs one after the other.
+
+        Parameters
+        ----------
+        color : bool
+            Keep the colours.
 
         Yields
         ------
-        tuple of two ndarrays of uint8, shape (h, w)
+        tuple of two ndarrays of uint8, shape (h, w), or (h, w, 3) of pictures with colours
             Reference and copy.
 
         Raises
@@ -84,7 +90,7 @@ class Examples:
             A file changed, so that the pair cannot be used any more.
         """
         for example in self.files:
-            yield read_example(example)
+            yield read_example(example, color)
 
 
 def find_examples(folder: Path) -> tuple[Example, ...]:
@@ -177,17 +183,19 @@ def _in_one_folder(folder: Path) -> list[Example]:
     return [Example(references[stem], path) for stem, path in copies]
 
 
-def read_example(example: Example) -> tuple[np.ndarray, np.ndarray]:
+def read_example(example: Example, color: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Read a pair and check it.
 
     Parameters
     ----------
     example : Example
         The two files.
+    color : bool
+        Keep the colours.
 
     Returns
     -------
-    tuple of two ndarrays of uint8, shape (h, w)
+    tuple of two ndarrays of uint8, shape (h, w), or (h, w, 3) of pictures with colours
         Reference and copy.
 
     Raises
@@ -202,12 +210,14 @@ def read_example(example: Example) -> tuple[np.ndarray, np.ndarray]:
     llise.kinds.examples.ExampleError: absent.ref.png: no such file; check the name
     """
     try:
-        reference, copy = (read_image(path) for path in example)
-        check_reference(reference, name=str(example.reference))
+        reference, copy = (read_image(path, color=color) for path in example)
+        if reference.ndim != copy.ndim:
+            reference, copy = stacked(reference), stacked(copy)
+        check_reference(as_uint8(reference), name=str(example.reference))
         check_same_size(reference, copy, str(example.copy))
     except ImageError as error:
         raise ExampleError(str(error)) from None
-    if not measure_differences(reference, copy).changed.any():
+    if np.abs(np.subtract(copy, reference, dtype=np.int16)).max() <= ROUNDING:
         raise ExampleError(
             f"{example.copy}: equals its reference {example.reference.name} up to rounding, so that nothing can be "
             "learned from it; remove the pair"

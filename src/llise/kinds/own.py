@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -17,7 +18,7 @@ from llise.kinds import registry, sources
 from llise.kinds.base import Draw, GreyStatistics, Kind
 from llise.kinds.base import Path as CopyPath
 from llise.kinds.examples import Examples, find_examples
-from llise.kinds.fitting import Fit
+from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.grey import mse, quantise
 from llise.kinds.search import Search
 from llise.kinds.sources import KindError, Source
@@ -34,6 +35,17 @@ LONGEST_TITLE = 60
 
 ESTIMATE_STEPS = 12
 """Copies that are made to find the strength of a fault."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Strength of a function, and the seed of its random numbers."""
+
+    strength: float
+    seed: int = 0
+
+    def words(self) -> dict[str, float]:
+        return {"strength": self.strength}
 
 
 class OwnKind(Kind):
@@ -133,6 +145,36 @@ class OwnKind(Kind):
         if not np.isfinite(copy).all():
             raise KindError(f"{where} returned NaN or infinite values; return numbers from 0 to 255")
         return copy if copy.dtype == np.uint8 else copy.astype(np.float32)
+
+    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+        """The copy of an image of uint8; of colours, each channel by itself with the same random numbers."""
+        made = [
+            quantise(self.copy_of(plane, settings.strength, settings.seed))
+            for plane in ([image] if image.ndim == 2 else np.moveaxis(image, -1, 0))
+        ]
+        return made[0] if image.ndim == 2 else np.stack(made, axis=-1)
+
+    def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Any = None) -> Fit | None:
+        """The strength at which the function makes the error that was measured; None if no strength comes near it."""
+        before, after = as_bytes(reference), copy.astype(np.float32)
+        target = before[mask]
+        wanted = float(np.mean((after[mask] - target) ** 2))
+
+        def made(strength: float) -> np.ndarray:
+            return self.apply(before, Settings(strength))[mask]
+
+        search = Search(made, target, wanted, 0.01)
+        search.bisect(self.strongest, first=start.strength if start else self.strongest / 20, steps=ESTIMATE_STEPS)
+        if search.miss > 0.25:
+            return None
+        found = Settings(search.strength)
+
+        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+            return self.apply(as_bytes(image), Settings(found.strength, int(rng.integers(2**31)))).astype(np.float32)
+
+        if self.is_random:
+            return Fit(found.words(), draw=draw, settings=found)
+        return Fit(found.words(), lambda image: self.apply(as_bytes(image), found).astype(np.float32), settings=found)
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> CopyPath:
         seed = int(rng.integers(2**63))
