@@ -8,7 +8,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,11 @@ class Ring:
         self.total = 0
         self._shards: queue.Queue = queue.Queue(maxsize=8)
         threading.Thread(target=self._read, daemon=True).start()
+
+    @property
+    def idle(self) -> bool:
+        """Whether all shards that were read have been taken."""
+        return self._shards.empty()
 
     @property
     def filled(self) -> int:
@@ -156,12 +161,16 @@ def progress(net: Net, losses: Losses, held: tuple[torch.Tensor, ...]) -> dict[s
                     regions += 1
     net.train()
     share = lambda a, n: round(a / max(n, 1), 4)
-    return {"blocks": share(right, blocks), "kinds": share(right_kinds, blocks), "regions": share(right_regions, regions)}
+    return {
+        "blocks": share(right, blocks),
+        "kinds": share(right_kinds, blocks),
+        "regions": share(right_regions, regions),
+    }
 
 
 def train(
     shards: Path, out: Path, seconds: float, shape: Shape, *, batch: int, rate: float, capacity: int, side: int,
-    keep: bool = False, hold: int = 512,
+    keep: bool = False, hold: int = 512, alive: Callable[[], bool] = lambda: True,
 ) -> Iterator[dict]:  # fmt: skip
     """Train until the time is over; yields what is known of the progress, and resumes from `out` if it is there."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -172,10 +181,18 @@ def train(
     state = {"step": 0, "seconds": 0.0}
     if out.exists():
         saved = torch.load(out, map_location=device, weights_only=True)
-        net.load_state_dict(saved["net"]), mean.load_state_dict(saved["mean"]), optimiser.load_state_dict(saved["optimiser"])
+        (
+            net.load_state_dict(saved["net"]),
+            mean.load_state_dict(saved["mean"]),
+            optimiser.load_state_dict(saved["optimiser"]),
+        )
         state = saved["state"]
     ring, losses = Ring(shards, capacity, side, device, keep=keep, hold=hold), Losses(device)
     while ring.filled < 2 * batch:
+        if not alive() and ring.idle:
+            raise RuntimeError(
+                f"{shards}: too few scenes to train on, and nothing draws any more; see the errors above"
+            )
         ring.take()
         time.sleep(0.2)
     start, last, guard = time.time() - state["seconds"], time.time(), _Guard(net)
