@@ -66,6 +66,13 @@ def work(
     lab = np.zeros((SCENES, side // BLOCK, side // BLOCK), np.uint32)
     words = np.zeros((SCENES, len(names)), np.float32)
     end, count, shard, tries, errors = time.time() + seconds, 0, 0, 0, 0
+
+    def write() -> None:
+        path = out / f"{number:02d}_{shard:05d}.npz"
+        arrays = {"ref": ref, "cop": cop, "lab": lab, "words": words}
+        np.savez(path.with_suffix(".tmp.npz"), **{name: array[:count] for name, array in arrays.items()})
+        os.replace(path.with_suffix(".tmp.npz"), path)
+
     while time.time() < end:
         tries += 1
         rng = np.random.default_rng((seed, number, tries))
@@ -87,10 +94,10 @@ def work(
                     words[count, column[f"{kind}.{word}"]] = value
         count += 1
         if count == SCENES:
-            path = out / f"{number:02d}_{shard:05d}.npz"
-            np.savez(path.with_suffix(".tmp.npz"), ref=ref, cop=cop, lab=lab, words=words)
-            os.replace(path.with_suffix(".tmp.npz"), path)
+            write()
             shard, count = shard + 1, 0
+    if count:
+        write()
 
 
 def draw_shards(
