@@ -27,7 +27,19 @@ from joblib import Parallel, delayed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from everyday import changes
-from everyday.damage import FORMS, LEAST_MSE, Program, apply, available, blend, draw_form, parameters, read, visible, write
+from everyday.damage import (
+    FORMS,
+    LEAST_MSE,
+    Program,
+    apply,
+    available,
+    blend,
+    draw_form,
+    parameters,
+    read,
+    visible,
+    write,
+)
 from everyday.disguises import DISGUISES, disguise
 from everyday.pictures import catalogue
 
@@ -109,7 +121,8 @@ def make(group: str, j: int, pictures: list[Row], options: argparse.Namespace) -
         picture = pictures[order[(j + 7 * (attempt // 3)) % len(pictures)]]
         folder = options.folder / f"{options.split}-{group}-{j:03d}"
         folder.mkdir(exist_ok=True)
-        case = Case(folder, options.pictures / f"{picture['name']}.png", picture, pictures, rng, j, attempt)
+        place = [options.seed, list(COUNTS).index(group)]
+        case = Case(folder, options.pictures / f"{picture['name']}.png", picture, pictures, rng, j, attempt, place)
         try:
             row = GROUPS[group](case)
         except (RuntimeError, OSError, subprocess.SubprocessError) as error:
@@ -125,7 +138,18 @@ def make(group: str, j: int, pictures: list[Row], options: argparse.Namespace) -
 class Case:
     """One case while it is made."""
 
-    def __init__(self, folder: Path, path: Path, picture: Row, pictures: list[Row], rng: Any, j: int, attempt: int):
+    def __init__(
+        self,
+        folder: Path,
+        path: Path,
+        picture: Row,
+        pictures: list[Row],
+        rng: Any,
+        j: int,
+        attempt: int,
+        order: list[int],
+    ):
+        self.order = order
         self.folder, self.path, self.picture, self.pictures = folder, path, picture, pictures
         self.rng, self.j, self.attempt = rng, j, attempt
         self.image = read(path)
@@ -135,19 +159,21 @@ class Case:
         """A program for a kind: kinds and tools take turns, tries go on to the next tool."""
         kind = kinds[turn % len(kinds)]
         found = [p for p in available()[0] if p.kinds == (kind,) and not p.group]
-        return self.next([p for p in found if (p.tool == "llise") == (self.j % OWN_SHARE == 0)] or found, turn // len(kinds))
+        return self.next(
+            [p for p in found if (p.tool == "llise") == (self.j % OWN_SHARE == 0)] or found, turn // len(kinds)
+        )
 
     def next(self, programs: list[Program], turn: int) -> Program:
         """The next of some programs, whose tools take turns."""
         if not programs:
             raise RuntimeError("no program of this group is installed")
+        mixed = np.random.default_rng(self.order).permutation(len(programs))
         counted: Counter[str] = Counter()
-        ranks = {}
-        for program in programs:
-            ranks[program.name] = (counted[program.tool], program.tool)
-            counted[program.tool] += 1
-        ordered = sorted(programs, key=lambda program: ranks[program.name])
-        return ordered[(turn + self.attempt) % len(ordered)]
+        rounds = []
+        for i in mixed:
+            rounds.append((counted[programs[i].tool], len(rounds), programs[i]))
+            counted[programs[i].tool] += 1
+        return sorted(rounds, key=lambda entry: entry[:2])[(turn + self.attempt) % len(rounds)][2]
 
     def run(self, program: Program, image: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:
         """The copy and the settings."""
@@ -161,7 +187,13 @@ class Case:
         box = [int(cols[0]), int(rows[0]), int(np.ptp(cols)) + 1, int(np.ptp(rows)) + 1]
         name = f"mask-{len(list(self.folder.glob('mask-*.png')))}.png"
         write(self.folder / name, np.rint(255 * weight).astype(np.uint8))
-        return {"kinds": list(kinds), "box": box, "form": form, "mask": f"{self.folder.name}/{name}", "settings": settings}
+        return {
+            "kinds": list(kinds),
+            "box": box,
+            "form": form,
+            "mask": f"{self.folder.name}/{name}",
+            "settings": settings,
+        }
 
     def row(self, copy: np.ndarray | Path, programs: list[Program] | list[str], faults: list[Row], expected: Any,
             note: str = "", reference: np.ndarray | None = None) -> Row:  # fmt: skip
@@ -181,7 +213,9 @@ class Case:
 
 def one(case: Case, program: Program, form: str = "whole") -> Row | None:
     """One program, everywhere or in a part."""
-    weight = case.whole if form == "whole" else draw_form(case.image.shape[:2], form, case.rng.uniform(0.02, 0.3), case.rng)
+    weight = (
+        case.whole if form == "whole" else draw_form(case.image.shape[:2], form, case.rng.uniform(0.02, 0.3), case.rng)
+    )
     copy, settings = case.run(program, case.image)
     copy = blend(case.image, copy, weight)
     if not visible(program.kinds, case.image, copy, weight > 0.5):
@@ -192,7 +226,9 @@ def one(case: Case, program: Program, form: str = "whole") -> Row | None:
     if program.group == "no_name":
         said |= {"near": program.near, "held_out": program.held_out}
     note = f"{program.family}{', never to be drawn in a training' if program.held_out else ''}"
-    return case.row(copy, [program], [case.fault(program.kinds, weight, form, {program.kinds[0]: said})], program.expected, note)
+    return case.row(
+        copy, [program], [case.fault(program.kinds, weight, form, {program.kinds[0]: said})], program.expected, note
+    )
 
 
 def whole(case: Case) -> Row | None:
@@ -266,7 +302,9 @@ def chain(case: Case, length: int) -> Row | None:
         trace = np.mean((copy.astype(float) - after(every[:step] + every[step + 1 :])) ** 2)
         if trace < max(LEAST_MSE, LEAST_TRACE * error) or not visible((kinds[step],), before, single, case.whole > 0):
             return None
-    return case.row(copy, programs, [case.fault(tuple(kinds), case.whole, "whole", settings)], [sorted(kinds)], " then ".join(kinds))
+    return case.row(
+        copy, programs, [case.fault(tuple(kinds), case.whole, "whole", settings)], [sorted(kinds)], " then ".join(kinds)
+    )
 
 
 def pristine(case: Case) -> Row | None:
@@ -279,11 +317,16 @@ def change(case: Case) -> Row | None:
     """A thing that was changed: on rendered pages by the browser, elsewhere by pasting."""
     kind = changes.CHANGES[case.j // 2 % len(changes.CHANGES)]
     source = case.path.with_suffix(".html")
-    if source.exists() and case.j % 2:
+    if case.j % 4 == 0:
+        kind, program = "added", case.program(("content",), case.j // 4)
+        made = changes.Change(case.image, case.run(program, case.image)[0], {"change": kind}, program.name)
+    elif source.exists() and case.j % 2:
         made = changes.change_page(case.image, source.read_text(), kind, case.rng)
     else:
         names = case.rng.choice([row["name"] for row in case.pictures], 3)
-        made = changes.change_picture(case.image, [read(case.path.with_name(f"{n}.png")) for n in names], kind, case.rng)
+        made = changes.change_picture(
+            case.image, [read(case.path.with_name(f"{n}.png")) for n in names], kind, case.rng
+        )
     differs = (made.reference != made.copy).any(axis=2)
     if differs.sum() < 30 or not visible((), made.reference, made.copy, differs) or differs.mean() > 0.8:
         return None

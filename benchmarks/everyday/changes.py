@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (lines of CSS)
 """Copies in which a thing was added, removed, replaced, moved or recoloured, and pages that were rendered otherwise."""
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def change_page(reference: np.ndarray, source: str, change: str, rng: np.random.
         settings |= {"dx": dx, "dy": dy}
         style = f"#{thing}{{transform:translate({dx}px,{dy}px)}}"
     elif change == "recoloured":
-        style = f"#{thing}{{filter:hue-rotate({rng.integers(60, 300)}deg) saturate(1.5);background-color:{pages.hue(rng, 60)}!important}}"  # fmt: skip  # noqa: E501
+        style = f"#{thing}{{filter:hue-rotate({rng.integers(60, 300)}deg) saturate(1.5);background-color:{pages.hue(rng, 60)}!important}}"
     elif change == "replaced":
         found = [m for m in re.finditer(r">([A-Z][a-z]+(?: [a-z]+)*)", source) if m.start() > source.index("</style>")]
         hit = found[rng.integers(len(found))]

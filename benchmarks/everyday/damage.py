@@ -12,8 +12,9 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,7 +32,8 @@ LEAST_SHARE = 0.002
 """Least share of a part's pixels that change."""
 
 ONE_THREAD = {
-    "OMP_NUM_THREADS": "1", "MAGICK_THREAD_LIMIT": "1", "VIPS_CONCURRENCY": "1", "GEGL_THREADS": "1", "GEGL_USE_OPENCL": "no",
+    "OMP_NUM_THREADS": "1", "MAGICK_THREAD_LIMIT": "1", "VIPS_CONCURRENCY": "1", "GEGL_THREADS": "1",
+    "GEGL_USE_OPENCL": "no",
 }  # fmt: skip
 MAGICK = next((name for name in ("magick", "convert-im6.q16", "convert") if shutil.which(name)), "convert")
 
@@ -69,9 +71,10 @@ def parameters(program: Program, size: tuple[int, int], rng: np.random.Generator
     angle, (w, h) = rng.uniform(0, 2 * np.pi), size
     small = max(round(w / max(v, 1)), 2), max(round(h / max(v, 1)), 2)
     return SimpleNamespace(
-        v=round(v, 4), n=round(v), i=round(1 / v, 5), w=w, h=h, dw=small[0], dh=small[1], seed=int(rng.integers(1, 2**30)),
-        odd=2 * max(round(v), 1) + 1, x=round(v * np.cos(angle), 3), y=round(v * np.sin(angle), 3),
-        angle=round(np.degrees(angle) % 180, 1), u=round(float(rng.uniform(0.75, 1.3)), 3), im=MAGICK,
+        v=round(v, 4), n=round(v), i=round(1 / v, 5), w=w, h=h, dw=small[0], dh=small[1],
+        seed=int(rng.integers(1, 2**30)), odd=2 * max(round(v), 1) + 1, x=round(v * np.cos(angle), 3),
+        y=round(v * np.sin(angle), 3), angle=round(np.degrees(angle) % 180, 1),
+        u=round(float(rng.uniform(0.75, 1.3)), 3), im=MAGICK,
     )  # fmt: skip
 
 
@@ -87,7 +90,9 @@ def command(line: str) -> tuple[Callable[[Path, SimpleNamespace], None], tuple[s
         if done.returncode:
             raise RuntimeError(f"{filled}: {done.stderr.decode(errors='replace').strip()[-200:]}")
 
-    parts = line.format_map({**vars(SimpleNamespace(im=MAGICK)), **dict.fromkeys(NAMES, 0)}).replace("&&", "|").split("|")
+    parts = (
+        line.format_map({**vars(SimpleNamespace(im=MAGICK)), **dict.fromkeys(NAMES, 0)}).replace("&&", "|").split("|")
+    )
     return run, tuple(dict.fromkeys(shlex.split(part)[0] for part in parts))
 
 
@@ -142,11 +147,13 @@ def available() -> tuple[list[Program], list[str]]:
         programs += [program for program in found if all(map(shutil.which, program.needs))]
         missing = {need for program in found for need in program.needs if shutil.which(need) is None}
         said += [f"{need}: not installed" for need in sorted(missing)]
-    return programs, said
+    names = Counter(program.name for program in programs)
+    named = [replace(p, name=f"{p.name} ({p.kinds[0]})") if names[p.name] > 1 else p for p in programs]
+    return named, said
 
 
 def draw_form(shape: tuple[int, int], form: str, area: float, rng: np.random.Generator) -> np.ndarray:
-    """The weight of each pixel of a part that covers a share of the picture: 0 or 1, in between at a feathered border."""
+    """The weight of each pixel of a part: 0 or 1, in between at a feathered border; area is a share of the picture."""
     if form == "stroke":
         mask = _stroke(shape, area, rng)
     else:
@@ -184,7 +191,7 @@ def visible(kinds: Label, before: np.ndarray, after: np.ndarray, mask: np.ndarra
     flat_after = np.ptp(np.quantile(new.mean(axis=1), (0.02, 0.98))) <= 2
     for kind in kinds:
         if kind in ("contrast", "color_matrix") and (
-            difference.mean(axis=1).var() < 0.04 * (difference**2).mean() and kind == "contrast" or flat_after
+            (difference.mean(axis=1).var() < 0.04 * (difference**2).mean() and kind == "contrast") or flat_after
         ):
             return False  # an offset is as good a name
         if kind in ("blur", "pixelation", "quantization") and flat_after:

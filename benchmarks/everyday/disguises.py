@@ -77,7 +77,8 @@ def container(image: np.ndarray, target: Path, rng: Rng) -> Path:
 
 
 DISGUISES: dict[str, Callable[[np.ndarray, Path, Rng], Path]] = {
-    "metadata": metadata, "interlaced": _magick("-interlace", "PNG", "PNG24"), "16 bits": _magick("-depth", "16", "PNG48"),
+    "metadata": metadata, "interlaced": _magick("-interlace", "PNG", "PNG24"),
+    "16 bits": _magick("-depth", "16", "PNG48"),
     "alpha": alpha, "rounding": rounding, "dither": dither, "palette or lossless WebP": palette, "container": container,
 }  # fmt: skip
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the tables have one program a line)
 """Programs that are functions of Python: llise's own distortions in RGB, OpenCV and kornia."""
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ BOTH: Range = ((0.4, 0.8), (1.25, 2.2))
 UP_DOWN: Range = ((-60, -8), (8, 60))
 
 
-def _program(tool: str, name: str, kind: str, damage: Damage, ranges: Range, settings: Settings = NONE, expected: tuple[Label, ...] = (), **more: object) -> Program:  # fmt: skip  # noqa: E501
+def _program(tool: str, name: str, kind: str, damage: Damage, ranges: Range, settings: Settings = NONE, expected: tuple[Label, ...] = (), **more: object) -> Program:  # fmt: skip
     labels = expected or ((kind,),)
     return Program(f"{tool} {name}", tool, (kind,), function(damage), ranges, settings, labels, **more)  # type: ignore[arg-type]
 
@@ -84,10 +85,14 @@ def own() -> list[Program]:
     quality: Settings = lambda p: {"quality": p.n}
     makers = ((ON_PLANES, planes), (ON_SHADES, shades), (IN_COLOUR, colour))
     found = [
-        _program("llise", kind, kind, make(kind), ERRORS, units.get(kind, NONE)) for kinds, make in makers for kind in kinds
+        _program("llise", kind, kind, make(kind), ERRORS, units.get(kind, NONE))
+        for kinds, make in makers
+        for kind in kinds
     ]
     found += [_program("llise", f"jpeg {s}", "jpeg", coded("JPEG", subsampling=s), ((5, 80),), quality) for s in (0, 2)]
-    found.append(_program("llise", "jpeg2000", "jpeg2000", coded("JPEG2000"), ((15, 150),), lambda p: {"rate": 24 / p.v}))
+    found.append(
+        _program("llise", "jpeg2000", "jpeg2000", coded("JPEG2000"), ((15, 150),), lambda p: {"rate": 24 / p.v})
+    )
     return found
 
 
@@ -135,7 +140,9 @@ def opencv() -> list[Program]:
 
     def text(image: np.ndarray, p: SimpleNamespace) -> np.ndarray:
         place = (p.w // 9, int(p.h * (0.2 + 0.6 * (p.seed % 97) / 97)))
-        return cv2.putText(image.copy(), "Sample 24", place, cv2.FONT_HERSHEY_SIMPLEX, p.v, (220, 30, 60), 3, cv2.LINE_AA)
+        return cv2.putText(
+            image.copy(), "Sample 24", place, cv2.FONT_HERSHEY_SIMPLEX, p.v, (220, 30, 60), 3, cv2.LINE_AA
+        )
 
     matrix = (("color_matrix",), ("unknown",))
     turn = lambda x, p, v: warp(x, p, cv2.getRotationMatrix2D(((p.w - 1) / 2, (p.h - 1) / 2), v, 1))
@@ -158,14 +165,16 @@ def opencv() -> list[Program]:
         ("noise of CrCb", "chroma_noise", in_ycrcb(lambda c, p: c + rng(p).normal(0, p.v, c.shape)), ((5, 25),), lambda p: {"sigma": p.v}),
         ("blur of CrCb", "chroma_blur", in_ycrcb(lambda c, p: cv2.GaussianBlur(c, (0, 0), p.v)), ((2, 10),), lambda p: {"sigma": p.v}),
         ("putText", "content", text, ((0.8, 3),), NONE),
-        ("warpAffine shift", "misalignment", lambda x, p: warp(x, p, np.array([[1, 0, p.x], [0, 1, p.y]])), ((0.6, 14),),
+        ("warpAffine shift", "misalignment", lambda x, p: warp(x, p, np.array([[1.0, 0, p.x], [0, 1, p.y]])), ((0.6, 14),),
          lambda p: {"shift_x": p.x, "shift_y": p.y}),
         ("roll", "misalignment", lambda x, p: warp(x, p, np.array([[1.0, 0, p.n], [0, 1, 0]])), ((1, 3),), lambda p: {"shift_x": p.n, "shift_y": 0}),
         ("warpAffine turn", "misalignment", lambda x, p: turn(x, p, p.v), ((-3, -0.4), (0.4, 3)), lambda p: {"rotation": -p.v}),
     ]  # fmt: skip
     found = [_program("OpenCV", *row) for row in rows]
     blurred = (("misalignment",), ("blur", "misalignment"))
-    found = [_program("OpenCV", *row, blurred) if row[1] == "misalignment" else program for row, program in zip(rows, found)]
+    found = [
+        _program("OpenCV", *row, blurred) if row[1] == "misalignment" else program for row, program in zip(rows, found)
+    ]
     special: list[tuple[str, str, Damage, Range, tuple[Label, ...], dict[str, object]]] = [
         ("cvtColor BGR", "color_matrix", lambda x, p: x[..., ::-1], FIXED, matrix, {"group": "colour", "family": "channels"}),
         ("hue", "color_matrix", hsv(0, lambda h, p: (h + p.n) % 180), ((10, 80),), matrix, {"group": "colour", "family": "hue"}),
@@ -216,7 +225,10 @@ def kornia() -> list[Program]:
         ("posterize", "quantization", lambda x, p: enhance.posterize(x, p.n), ((2, 4),), lambda p: {"levels": 2**p.n}),
         ("adjust_brightness", "luminance", lambda x, p: enhance.adjust_brightness(x, p.n / 255), UP_DOWN, lambda p: {"offset": p.n}),
     ]  # fmt: skip
-    found = [_program("kornia", name, kind, on_tensor(change), ranges, settings) for name, kind, change, ranges, settings in rows]
+    found = [
+        _program("kornia", name, kind, on_tensor(change), ranges, settings)
+        for name, kind, change, ranges, settings in rows
+    ]
     hue = on_tensor(lambda x, p: enhance.adjust_hue(x, p.v))
     found.append(_program("kornia", "adjust_hue", "color_matrix", hue, ((-2, -0.4), (0.4, 2)), NONE, (("color_matrix",), ("unknown",)),
                           group="colour", family="hue"))  # fmt: skip

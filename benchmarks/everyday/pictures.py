@@ -15,7 +15,6 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
@@ -96,11 +95,11 @@ def read_members(archive: Path, names: set[str]) -> dict[str, bytes]:
     if archive.suffix in (".whl", ".zip"):
         with zipfile.ZipFile(archive) as package:
             return {name: package.read(name) for name in names & set(package.namelist())}
-    opened: Callable[[], tarfile.TarFile] = lambda: tarfile.open(archive)
+    source: Path | io.BytesIO = archive
     if archive.suffix == ".deb":
-        files = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(archive)], check=True, capture_output=True).stdout
-        opened = lambda: tarfile.open(fileobj=io.BytesIO(files))
-    with opened() as package:
+        done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(archive)], check=True, capture_output=True)
+        source = io.BytesIO(done.stdout)
+    with tarfile.open(**({"name": source} if isinstance(source, Path) else {"fileobj": source})) as package:
         members = (member for member in package if member.name in names and member.isfile())
         return {member.name: package.extractfile(member).read() for member in members}  # type: ignore[union-attr]
 
