@@ -166,6 +166,24 @@ def test_shift_goes_right_and_down(name: str, image: np.ndarray) -> None:
     assert program.settings(values(image, 3.0)) == {"shift_x": 3, "shift_y": 2}
 
 
+@pytest.mark.parametrize("name", ["ImageMagick rotate", "OpenCV warpAffine turn", "ffmpeg rotate", "ImageMagick scale"])
+def test_turn_and_scale_are_those_of_llise(name: str, image: np.ndarray) -> None:
+    from llise.kinds.warping import Transform, warp
+
+    program = find(name)
+    given = values(image, 1.03 if name.endswith("scale") else 3.0)
+    copy = damage.apply(program, image, given).astype(float)
+    settings = program.settings(given)
+
+    def error(change: dict[str, float]) -> float:
+        same = np.stack([warp(image[..., c], Transform(**change), "bicubic") for c in range(3)], axis=2)
+        return float(np.mean((same - copy)[14:-14, 14:-14] ** 2))
+
+    key, value = next(iter(settings.items()))
+    other = -value
+    assert error({key: value}) < 0.1 * min(error({key: other}), error({}))
+
+
 def test_limited_range_read_as_full_is_a_line(image: np.ndarray) -> None:
     copy = damage.apply(find("ffmpeg limited read as full"), image, values(image, 1.0))
     assert np.abs(copy - (16 + image * (219 / 255))).mean() < 1.5

@@ -98,13 +98,16 @@ def draw(options: argparse.Namespace) -> list[Row]:
         sys.exit(f"{options.pictures} holds no picture of the split {options.split}: fill it with pictures.py")
     wanted = options.groups.split(",") if options.groups else list(COUNTS)
     plan = [(group, j) for group in wanted for j in range(max(round(COUNTS[group] * options.share), 1))]
-    if options.folder.exists() and not (options.folder / "truth.jsonl").exists() and any(options.folder.iterdir()):
+    part = options.folder / "truth.jsonl.part"
+    if options.folder.exists() and any(options.folder.iterdir()) and not list(options.folder.glob("truth.jsonl*")):
         sys.exit(f"{options.folder} holds other files: name an empty folder or one that cases.py wrote")
     shutil.rmtree(options.folder, ignore_errors=True)
     options.folder.mkdir(parents=True)
+    part.touch()
     jobs = (delayed(make)(group, j, pictures, options) for group, j in plan)
     rows = [row for row in Parallel(n_jobs=options.jobs)(jobs) if row is not None]
-    part = options.folder / "truth.jsonl.part"
+    if len(rows) < len(plan):
+        print(f"{len(plan) - len(rows)} of {len(plan)} cases came to nothing: nobody could have seen the damage")
     part.write_text("".join(json.dumps(row) + "\n" for row in rows))
     part.rename(options.folder / "truth.jsonl")
     return rows
@@ -206,8 +209,8 @@ class Case:
         tools = [p.split()[0] if isinstance(p, str) else p.tool for p in programs]
         return {
             "own": bool(tools) and all(tool == "llise" for tool in tools), "programs": names, "tools": tools,
-            "reference": f"{self.folder.name}/reference.png", "copy": f"{self.folder.name}/{copy.name}", "faults": faults,
-            "expected": [list(labels) for labels in expected], "note": note,
+            "reference": f"{self.folder.name}/reference.png", "copy": f"{self.folder.name}/{copy.name}",
+            "faults": faults, "expected": [list(labels) for labels in expected], "note": note,
         }  # fmt: skip
 
 

@@ -68,6 +68,8 @@ def change_page(reference: np.ndarray, source: str, change: str, rng: np.random.
         style = f"#{thing}{{filter:hue-rotate({rng.integers(60, 300)}deg) saturate(1.5);background-color:{pages.hue(rng, 60)}!important}}"
     elif change == "replaced":
         found = [m for m in re.finditer(r">([A-Z][a-z]+(?: [a-z]+)*)", source) if m.start() > source.index("</style>")]
+        if not found:
+            raise RuntimeError("no words in this page to put others in their place")
         hit = found[rng.integers(len(found))]
         words = pages.words(rng, 1, max(len(hit[1].split()), 1))
         changed = source[: hit.start(1)] + words + source[hit.end(1) :]

@@ -28,8 +28,9 @@ GAIN: Settings = lambda p: {"gain": p.v, "pivot": 127.5}
 FACTOR: Settings = lambda p: {"factor": p.v}
 NONE: Settings = lambda p: {}
 SHIFT: Settings = lambda p: {"shift_x": p.x, "shift_y": p.y}
-TURN: Settings = lambda p: {"rotation": p.v}
-SCALE: Settings = lambda p: {"scale": p.v}
+TURN: Settings = lambda p: {"rotation": -p.v}  # degrees, positive counter-clockwise, as llise gives them
+SCALE: Settings = lambda p: {"scale": 100 * (p.v - 1)}  # per cent
+CROP: Settings = lambda p: {"scale": 100 * (p.w / (p.w - 2 * p.n) - 1)}
 
 
 def ff(filters: str) -> str:
@@ -205,12 +206,12 @@ KINDS: dict[str, dict[str, list[Line]]] = {
     },
     "misalignment": {
         "ImageMagick": [("shift", im("-virtual-pixel edge -distort SRT '0,0 1 0 {x},{y}'"), ((1, 14),), SHIFT), ("rotate", im("-virtual-pixel edge -distort SRT {v}"), ((-3, -0.4), (0.4, 3)), TURN),
-                        ("scale", im("-virtual-pixel edge -distort SRT '{v} 0'"), ((0.97, 0.992), (1.008, 1.03)), SCALE), ("crop and resize", im("-shave {n}x{n} +repage -resize {w}x{h}!"), ((2, 8),), lambda p: {"scale": p.w / (p.w - 2 * p.n)})],
+                        ("scale", im("-virtual-pixel edge -distort SRT '{v} 0'"), ((0.97, 0.992), (1.008, 1.03)), SCALE), ("crop and resize", im("-shave {n}x{n} +repage -resize {w}x{h}!"), ((2, 8),), CROP)],
         "G'MIC": [("shift", gmic("-shift $(({n})),$(({n}/2)),0,0,1"), ((-12, -2), (2, 12)), lambda p: {"shift_x": p.n, "shift_y": int(p.n / 2)})],
-        "GEGL": [("translate", gegl("translate x={x} y={y} sampler=cubic"), ((1, 14),), SHIFT), ("rotate", gegl("rotate-on-center degrees={v} sampler=linear"), ((-3, -0.4), (0.4, 3)), lambda p: {"rotation": -p.v})],
+        "GEGL": [("translate", gegl("translate x={x} y={y} sampler=cubic"), ((1, 14),), SHIFT)],
         "libvips": [("affine", "vips affine in.png out.png '1 0 0 1' --odx {x} --ody {y} --oarea '0 0 {w} {h}' --extend copy --interpolate bicubic", ((1, 14),), SHIFT)],
-        "ffmpeg": [("crop and scale", ff("crop=iw-2*{n}:ih-2*{n},scale={w}:{h}:flags=bicubic"), ((2, 8),), lambda p: {"scale": p.w / (p.w - 2 * p.n)}), ("rotate", ff("rotate={v}*PI/180"), ((-3, -0.4), (0.4, 3)), TURN)],
-        "sharp": [("extract and resize", "sharp crop {n}", ((2, 8),), lambda p: {"scale": p.w / (p.w - 2 * p.n)})],
+        "ffmpeg": [("crop and scale", ff("crop=iw-2*{n}:ih-2*{n},scale={w}:{h}:flags=bicubic"), ((2, 8),), CROP), ("rotate", ff("rotate={v}*PI/180"), ((-3, -0.4), (0.4, 3)), TURN)],
+        "sharp": [("extract and resize", "sharp crop {n}", ((2, 8),), CROP)],
     },
 }  # fmt: skip
 

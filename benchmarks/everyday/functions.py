@@ -55,6 +55,8 @@ def own() -> list[Program]:
 
             strength = make(np.asarray(Image.fromarray(image).convert("L"))).strength
             p.strength = float(strength)
+            if kind == "pixelation" and strength < 0.5:
+                raise RuntimeError("cells of less than 1.5 pixels, which leave most pixels as they are")
             rng = np.random.default_rng(p.seed)
             paths = [registry.get(kind).path(np.ascontiguousarray(image[..., c]), rng) for c in range(3)]
             return np.stack([path(strength) for path in paths], axis=2)
@@ -168,7 +170,7 @@ def opencv() -> list[Program]:
         ("warpAffine shift", "misalignment", lambda x, p: warp(x, p, np.array([[1.0, 0, p.x], [0, 1, p.y]])), ((0.6, 14),),
          lambda p: {"shift_x": p.x, "shift_y": p.y}),
         ("roll", "misalignment", lambda x, p: warp(x, p, np.array([[1.0, 0, p.n], [0, 1, 0]])), ((1, 3),), lambda p: {"shift_x": p.n, "shift_y": 0}),
-        ("warpAffine turn", "misalignment", lambda x, p: turn(x, p, p.v), ((-3, -0.4), (0.4, 3)), lambda p: {"rotation": -p.v}),
+        ("warpAffine turn", "misalignment", lambda x, p: turn(x, p, p.v), ((-3, -0.4), (0.4, 3)), lambda p: {"rotation": p.v}),
     ]  # fmt: skip
     found = [_program("OpenCV", *row) for row in rows]
     blurred = (("misalignment",), ("blur", "misalignment"))
