@@ -56,7 +56,7 @@ def judge_all(cases: Path, tree: Path, output: Path, jobs: int = 2) -> None:
         if not needed.is_file():
             raise SystemExit(f"{needed}: no such file; expected a folder of cases and a checkout of llise")
     questions = [{key: row[key] for key in ("id", "reference", "copy")} for row in read_rows(cases / "truth.jsonl")]
-    about = {"source": _digest(sorted((tree / "src" / "llise").rglob("*")), tree), "commit": _commit(tree)}
+    about = {"source": source_of(tree), "commit": _commit(tree)}
     about |= {"cases": _digest([cases / "truth.jsonl"], cases), "count": len(questions)}
     rows = _finished(output, about)
     todo = [question for question in questions if question["id"] not in rows]
@@ -87,6 +87,11 @@ def _write(output: Path, about: Row, rows: Iterable[Row]) -> None:
     part = output.with_name(output.name + ".part")
     part.write_text("".join(json.dumps(row) + "\n" for row in ({"about": about}, *rows)), encoding="utf-8")
     os.replace(part, output)
+
+
+def source_of(tree: Path) -> str:
+    """Digest of the code and the model of a checkout."""
+    return _digest(sorted((tree / "src" / "llise").rglob("*")), tree)
 
 
 def _digest(paths: Iterable[Path], root: Path) -> str:

@@ -94,7 +94,7 @@ def measure(truth: dict[str, Any], answer: dict[str, Any], folder: Path) -> Meas
     soft = [_mask(fault, folder, shape) for fault in truth["faults"]]
     masks = [mask >= 0.5 for mask in soft]
     regions = [_region(fault) for fault in answer["faults"]]
-    blocks = [_by_block(mask > 0) for mask in soft]
+    blocks = [by_block(mask > 0) for mask in soft]
     measured.faults = _judge_faults(truth["faults"], blocks, answer["faults"], regions, accepted)
     nowhere = np.zeros(tuple(-(-side // BLOCK) for side in shape), bool)
     outside = ~np.any([nowhere, *blocks], axis=0)
@@ -125,7 +125,7 @@ def _region(fault: dict[str, Any]) -> np.ndarray:
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(fault["grid"])
 
 
-def _by_block(pixels: np.ndarray) -> np.ndarray:
+def by_block(pixels: np.ndarray) -> np.ndarray:
     """Blocks of which any pixel is marked."""
     height, width = pixels.shape
     padded = np.pad(pixels, [(0, -height % BLOCK), (0, -width % BLOCK)])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage, optimize
 
-from llise.diagnosis.training.copies import is_contrast_about_another_pivot
-
 LEAST_TRACE = 0.04
 """Share of an error that must set a kind apart from a simpler one."""
 
@@ -15,6 +13,9 @@ LEAST_CELL = 1.5
 
 ONE_GREY = 2.0
 """Range of nearly all greys of a region up to which nothing but one grey is left of it."""
+
+PIVOTS = 0.5, 0.12
+"""Distance of a pivot from the mean and from mid-grey, against the spread of the picture, that contrast alone has."""
 
 LEAST_LEVELS, LEVEL_SHARE = 3, 0.02
 """Number of grey levels that a quantised region must have, each with at least a share of its pixels."""
@@ -86,7 +87,20 @@ def is_pair_visible(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndar
         return not _is_quantized_alone(reference, copy)
     if kinds == ("sharpening", "blur"):
         return not _is_blurred_alone(reference, copy)
-    return not is_contrast_about_another_pivot(kinds, reference, copy)
+    return set(kinds) != {"contrast", "luminance"} or not _is_contrast_alone(reference, copy)
+
+
+def _is_contrast_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Whether contrast and luminance add up to what contrast alone does about its usual pivots."""
+    inside = (copy > 0) & (copy < 255)
+    if np.count_nonzero(inside) < 16:
+        return True
+    before, after = reference[inside].astype(float), copy[inside].astype(float)
+    mean, spread = before.mean(), before.std() + 1.0
+    slope = float((before - mean) @ (after - before)) / (before.size * spread**2)
+    shift = float(np.mean(after - before))
+    from_mean, from_grey = (abs(shift + slope * (grey - mean)) for grey in (float(reference.mean()), 128.0))
+    return bool(min(from_mean / PIVOTS[0], from_grey / PIVOTS[1]) < spread * abs(slope))
 
 
 def _is_blurred_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
