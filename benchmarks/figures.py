@@ -14,7 +14,6 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ import numpy as np
 
 from judge import read_rows
 from measured import SURE, Measured, measure_all
+from tables import Cell, Share, Table
 
 EDGES = (0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1)
 """Bounds of confidence in the table of calibration."""
@@ -32,65 +32,6 @@ SIZES = (0, 0.1, 0.3, 1, 3, math.inf)
 
 COVER = 0.9
 """Probability with which an interval of a setting is to hold the truth."""
-
-
-class Share(NamedTuple):
-    """So many of so many."""
-
-    right: int
-    n: int
-
-    def interval(self) -> tuple[float, float]:
-        """Bounds of the true share, with 95 % (Wilson 1927)."""
-        z, n, p = 1.959964, self.n, self.right / self.n
-        middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return max((middle - half) / (1 + z * z / n), 0.0), min((middle + half) / (1 + z * z / n), 1.0)
-
-
-Cell = str | int | float | Share | None
-
-
-@dataclass
-class Table:
-    """A table with its title and a sentence on how to read it."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[Cell]] = field(default_factory=list)
-    note: str = ""
-
-    def markdown(self) -> str:
-        """The table as Markdown."""
-        lines = [self.columns, ["---"] * len(self.columns), *([_text(cell) for cell in row] for row in self.rows)]
-        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        return "\n\n".join(part for part in (f"### {self.title}", self.note, body) if part)
-
-    def plain(self) -> dict[str, Any]:
-        """The table as JSON holds it."""
-        rows = [[_plain(cell) for cell in row] for row in self.rows]
-        return {"title": self.title, "note": self.note, "columns": self.columns, "rows": rows}
-
-
-def _text(cell: Cell) -> str:
-    if isinstance(cell, Share):
-        if not cell.n:
-            return ""
-        low, high = cell.interval()
-        return f"{cell.right / cell.n:.3f} [{low:.2f}, {high:.2f}] {cell.n}"
-    return f"{cell:.3g}" if isinstance(cell, float) else "" if cell is None else str(cell).replace("|", "\\|")
-
-
-def _plain(cell: Cell) -> Any:
-    if not isinstance(cell, Share):
-        return cell
-    low, high = cell.interval() if cell.n else (None, None)
-    return {
-        "right": cell.right,
-        "n": cell.n,
-        "share": cell.right / cell.n if cell.n else None,
-        "low": low,
-        "high": high,
-    }
 
 
 def main() -> None:

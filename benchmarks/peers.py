@@ -34,6 +34,7 @@ from tqdm import tqdm
 
 import asked
 from peers_page import write_page
+from tables import Table, put
 
 RUNS, SECONDS = 3, 2.0
 """Most runs of a tool on a case; no further one after so much time."""
@@ -196,16 +197,16 @@ def installed() -> tuple[list[Peer], list[str]]:
 
 def ask(peer: Peer, reference: Path, copy: Path) -> Told:
     """Let a tool compare two files; the least time of a few runs."""
-    times = []
-    while len(times) < RUNS and sum(clock for clock, _ in times) < SECONDS:
+    taken: list[tuple[float, float]] = []
+    while len(taken) < RUNS and sum(clock for clock, _ in taken) < SECONDS:
         start, before = time.perf_counter(), os.times()
         try:
             text = peer.say(reference, copy)
         except Exception as error:
             text = f"error: {str(error).strip() or type(error).__name__}"
         clock, after = time.perf_counter() - start, os.times()
-        times.append((clock, sum(after[:4]) - sum(before[:4])))
-    return Told(text, *map(min, zip(*times)))
+        taken.append((clock, sum(after[:4]) - sum(before[:4])))
+    return Told(text, *map(min, zip(*taken)))
 
 
 def measure(folder: Path, rows: list[dict[str, Any]], peers: list[Peer]) -> dict[str, Any]:
@@ -228,8 +229,8 @@ def measure(folder: Path, rows: list[dict[str, Any]], peers: list[Peer]) -> dict
                 clock.append(1e3 * (told.clock - start.clock) / megapixels)
                 processor.append(1e3 * (told.processor - start.processor) / megapixels)
         begun = round(1e3 * start.clock, 1) if peer.process else None
-        times = {"start": begun, "clock": _middle(clock), "processor": _middle(processor)}
-        results.append({"name": peer.name, "version": peer.version, **times, "cases": said})
+        taken = {"start": begun, "clock": _middle(clock), "processor": _middle(processor)}
+        results.append({"name": peer.name, "version": peer.version, **taken, "cases": said})
     return {"machine": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}", "tools": results}
 
 
@@ -237,18 +238,22 @@ def _middle(values: list[float]) -> float | None:
     return round(statistics.median(values), 1) if values else None
 
 
-def markdown(results: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    """Times, then what each tool said of each case."""
+def times(results: dict[str, Any]) -> Table:
+    """Time a megapixel of each tool."""
+    table = Table("Time", ["tool", "start-up, ms", "ms a megapixel", "of the processor"], note=f"{results['machine']}.")
+    for tool in results["tools"]:
+        table.rows.append(
+            [f"{tool['name']} {tool['version']}", *(tool[key] for key in ("start", "clock", "processor"))]
+        )
+    return table
+
+
+def answers(results: dict[str, Any], rows: list[dict[str, Any]]) -> Table:
+    """What each tool said of each case."""
     tools = results["tools"]
-    lines = ["| tool | start-up, ms | ms a megapixel | of the processor |", "|---|---|---|---|"]
-    for tool in tools:
-        cells = [f"{tool['name']} {tool['version']}", *(tool[key] for key in ("start", "clock", "processor"))]
-        lines.append("| " + " | ".join("" if cell is None else str(cell) for cell in cells) + " |")
-    lines += ["", "| case | " + " | ".join(tool["name"] for tool in tools) + " |", "|---" * (len(tools) + 1) + "|"]
-    for row in rows:
-        cells = [row["id"], *(tool["cases"][row["id"]]["says"].replace("|", "\\|") for tool in tools)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    table = Table("Answers", ["case", *(tool["name"] for tool in tools)])
+    table.rows = [[row["id"], *(tool["cases"][row["id"]]["says"] for tool in tools)] for row in rows]
+    return table
 
 
 def main() -> None:
@@ -256,6 +261,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder for the cases, results.json and peers.html")
     parser.add_argument("--photograph", type=Path, help="photograph to use instead of scikit-learn's china.jpg")
+    parser.add_argument("--docs", type=Path, help="document to write the times into, such as docs/recognition.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     peers, missing = installed()
@@ -265,7 +271,9 @@ def main() -> None:
     results = {**measure(options.folder, rows, peers), "left_out": missing}
     (options.folder / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     write_page(options.folder, rows, results)
-    print(markdown(results, rows))
+    print(times(results).markdown(), answers(results, rows).markdown(), sep="\n\n")
+    if options.docs:
+        put(times(results).markdown(), options.docs, "peers")
 
 
 if __name__ == "__main__":

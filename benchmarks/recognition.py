@@ -17,13 +17,17 @@ import sys
 import time
 from pathlib import Path
 
-from figures import report
+from figures import report, tables
 from judge import judge_all, read_rows, source_of
 from measured import measure_all
+from tables import put
 
 HERE = Path(__file__).parent
 MAKERS = {"photographs": [str(HERE / "photographs.py")], "everyday": [str(HERE / "everyday" / "cases.py")]}
 """Scripts that write cases; both take FOLDER, --split, --share, --seed and --jobs."""
+
+IN_DOCS = ("Exact verdicts by group", "Right by confidence", "Unknown", "Processor seconds a megapixel by size")
+"""Tables that --docs writes."""
 
 
 def main() -> None:
@@ -45,6 +49,10 @@ def main() -> None:
             (options.folder / f"{half}-{options.split}.{suffix}").write_text(text + "\n", encoding="utf-8")
         print((options.folder / f"{half}-{options.split}.md").read_text())
         print(ledger_row(half, options.split, folder, answers[-1]))
+        if options.docs:
+            found = {table.title: table for table in tables(measure_all(folder, answers[-1]))}
+            text = "\n\n".join(found[title].markdown() for title in IN_DOCS if found[title].rows)
+            put(text, options.docs, f"{half}-{options.split}")
 
 
 def parse() -> argparse.Namespace:
@@ -60,6 +68,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--tree", type=Path, default=HERE.parent, help="checkout that judges")
     parser.add_argument("--against", type=Path, help="checkout to compare it with")
     parser.add_argument("--failures", action="store_true", help="list each wrong verdict of the look split")
+    parser.add_argument("--docs", type=Path, help="document to write the main tables into, such as docs/recognition.md")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes")
     options = parser.parse_args()
     if options.split == "blind" and not options.spend:

@@ -16,6 +16,7 @@ import figures
 import judge
 import measured
 from llise import datasets, distortions
+from tables import Share, put
 
 ROOT = Path(__file__).parents[1]
 SIZE = (32, 48)
@@ -97,24 +98,24 @@ def measure(folder, rows=FIRST):
     return measured.measure_all(folder, write(folder / "answers.jsonl", rows))
 
 
-def rows_of(tables, title):
-    table = next(table for table in tables if table.title.startswith(title))
+def rows_of(found, title):
+    table = next(table for table in found if table.title.startswith(title))
     return {row[0]: dict(zip(table.columns[1:], row[1:])) for row in table.rows}
 
 
 def test_the_interval_of_a_share_solves_wilsons_equation():
     for right, n in ((9, 10), (1, 40), (50, 100), (0, 7), (7, 7)):
-        for bound in figures.Share(right, n).interval():  # |p - share| = z sqrt(p (1 - p) / n) at both ends
+        for bound in Share(right, n).interval():  # |p - share| = z sqrt(p (1 - p) / n) at both ends
             assert abs(bound - right / n) == pytest.approx(1.959964 * math.sqrt(bound * (1 - bound) / n), abs=1e-9)
 
 
 def test_verdicts_are_counted_by_group_and_kind(folder):
-    tables = figures.tables(measure(folder))
-    groups = rows_of(tables, "Exact verdicts by group")
+    found = figures.tables(measure(folder))
+    groups = rows_of(found, "Exact verdicts by group")
     assert [groups["all"][key] for key in ("exact", "own programs", "foreign programs")] == [(3, 5), (2, 4), (1, 1)]
     assert groups["all"]["said with 0.7 or more"] == (3, 5) and groups["all"]["of these wrong"] == (1, 3)
     assert groups["everyday: chain2"]["exact"] == (1, 1)  # the second accepted verdict
-    kinds = rows_of(tables, "Exact verdicts by kind")
+    kinds = rows_of(found, "Exact verdicts by kind")
     assert kinds["blur"]["one label"] == (1, 1) and kinds["blur"]["several labels"] == (1, 1)
     assert kinds["unknown"]["commonest mistake"] == "blur (1)"
 
@@ -129,14 +130,14 @@ def test_regions_are_compared_by_pixels_and_by_blocks(folder):
 
 
 def test_settings_and_unknown(folder):
-    tables = figures.tables(measure(folder))
-    sigma = rows_of(tables, "Settings")["blur, sigma"]
+    found = figures.tables(measure(folder))
+    sigma = rows_of(found, "Settings")["blur, sigma"]
     assert sigma["median error"] == pytest.approx(0.2) and sigma["relative"] == pytest.approx(0.1)
     assert sigma["90% interval holds the truth"] == (1, 1)
-    unknown = rows_of(tables, "Unknown")
+    unknown = rows_of(found, "Unknown")
     assert unknown["named kinds (false alarms)"] == {"called unknown": (1, 4), "promised": 0.01}
     assert unknown["near (caught)"]["called unknown"] == (0, 1)
-    times = rows_of(tables, "Processor seconds")
+    times = rows_of(found, "Processor seconds")
     assert times["0 to 0.1"]["median"] == pytest.approx(0.01 / (32 * 48 / 1e6))
 
 
@@ -164,6 +165,16 @@ def test_two_answers_beside_each_other(folder):
     assert ("sure and wrong", "all: all") not in moved  # one of five: as much as its standard error
     text = figures.report(folder, paths)
     assert "| everyday: chain2 | 1.000 [0.21, 1.00] 1 |" in text and "a.jsonl against b.jsonl" in text
+
+
+def test_tables_are_put_between_their_marks(tmp_path):
+    document = tmp_path / "page.md"
+    document.write_text("a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n")
+    for text in ("new", "newer"):
+        put(text, document, "x")
+    assert document.read_text() == "a\n<!-- x: begin -->\nnewer\n<!-- x: end -->\nb\n"
+    with pytest.raises(SystemExit, match="expected the lines <!-- y: begin -->"):
+        put("new", document, "y")
 
 
 @pytest.fixture(scope="module")
