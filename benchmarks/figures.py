@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from figure_tables import Cell, Share, Table
 from judge import read_rows
 from measured import SURE, Measured, measure_all
-from tables import Cell, Share, Table
 
 EDGES = (0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1)
 """Bounds of confidence in the table of calibration."""

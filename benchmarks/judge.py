@@ -140,7 +140,8 @@ class Worker:
 
     def __init__(self, cases: Path, tree: Path) -> None:
         self.command = [sys.executable, "-P", str(Path(__file__).with_name("judge_worker.py")), str(cases)]
-        self.environment = {**os.environ, "PYTHONPATH": str((tree / "src").resolve()), **dict.fromkeys(LIBRARIES, "1")}
+        path = os.pathsep.join(filter(None, [str((tree / "src").resolve()), os.environ.get("PYTHONPATH")]))
+        self.environment = {**os.environ, "PYTHONPATH": path, **dict.fromkeys(LIBRARIES, "1")}
         self.process: subprocess.Popen[str] | None = None
 
     def answer(self, question: Row) -> Row:

@@ -33,8 +33,8 @@ from PIL import Image
 from tqdm import tqdm
 
 import asked
+from figure_tables import Table, put
 from peers_page import write_page
-from tables import Table, put
 
 RUNS, SECONDS = 3, 2.0
 """Most runs of a tool on a case; no further one after so much time."""

@@ -17,10 +17,10 @@ import sys
 import time
 from pathlib import Path
 
+from figure_tables import put
 from figures import report, tables
 from judge import judge_all, read_rows, source_of
 from measured import measure_all
-from tables import put
 
 HERE = Path(__file__).parent
 MAKERS = {"photographs": [str(HERE / "photographs.py")], "everyday": [str(HERE / "everyday" / "cases.py")]}

@@ -15,8 +15,8 @@ from PIL import Image
 import figures
 import judge
 import measured
+from figure_tables import Share, put
 from llise import datasets, distortions
-from tables import Share, put
 
 ROOT = Path(__file__).parents[1]
 SIZE = (32, 48)
