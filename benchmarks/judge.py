@@ -56,7 +56,7 @@ def judge_all(cases: Path, tree: Path, output: Path, jobs: int = 2) -> None:
         if not needed.is_file():
             raise SystemExit(f"{needed}: no such file; expected a folder of cases and a checkout of llise")
     questions = [{key: row[key] for key in ("id", "reference", "copy")} for row in read_rows(cases / "truth.jsonl")]
-    about = {"source": source_of(tree), "commit": _commit(tree)}
+    about = {"source": source_of(tree), "commit": commit_of(tree)}
     about |= {"cases": _digest([cases / "truth.jsonl"], cases), "count": len(questions)}
     rows = _finished(output, about)
     todo = [question for question in questions if question["id"] not in rows]
@@ -103,7 +103,7 @@ def _digest(paths: Iterable[Path], root: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _commit(tree: Path) -> str:
+def commit_of(tree: Path) -> str:
     """Commit of a checkout, or nothing; with + where files differ from it."""
     command = ["git", "-C", str(tree), "describe", "--always", "--dirty=+", "--exclude=*"]
     try:

@@ -34,6 +34,7 @@ from tqdm import tqdm
 
 import asked
 from figure_tables import Table, put
+from judge import commit_of
 from peers_page import write_page
 
 RUNS, SECONDS = 3, 2.0
@@ -92,14 +93,13 @@ def llise() -> Peer:
         diagnosis = next(iter(package.Diagnoser(pixels).diagnose([image])))
         return "; ".join(map(_fault, diagnosis.faults)) or "original"
 
-    return Peer("llise", package.__version__, False, say)
+    return Peer("llise", commit_of(Path(__file__).parents[1]) or package.__version__, False, say)
 
 
 def _fault(fault: Any) -> str:
     """A fault in a line."""
-    settings = "".join(
-        f", {name} {value[0]:.3g}" for kind in fault.kinds for name, value in fault.estimate.get(kind, {}).items()
-    )
+    told = [(name, value[0]) for kind in fault.kinds for name, value in fault.estimate.get(kind, {}).items()]
+    settings = "".join(f", {name} {value:.3g}" for name, value in told[:4]) + ", ..." * (len(told) > 4)
     place = "" if fault.area == 1 else f" in {max(100 * fault.area, 0.1):.2g} % of the picture"
     return f"{' + '.join(fault.kinds)}{place} (confidence {fault.confidence:.2f}{settings})"
 
@@ -125,7 +125,7 @@ def odiff() -> Peer:
         count, _, percent = answer.partition(";")
         return f"{percent} % of the pixels differ" if percent else "no pixel differs" if not int(count or 0) else count
 
-    return Peer("odiff", _output(program, "--version").split()[-1], True, say)
+    return Peer("odiff", _output(program, "--version").split()[1], True, say)
 
 
 def pixelmatch() -> Peer:
@@ -147,8 +147,7 @@ def butteraugli() -> Peer:
     program = _program("butteraugli_main", "apt install libjxl-devtools")
 
     def say(reference: Path, copy: Path) -> str:
-        distance, norm = _output(program, str(reference), str(copy)).split("\n")[:2]
-        return f"distance {float(distance):.2f}, {norm}"
+        return f"distance {float(_output(program, str(reference), str(copy)).split()[0]):.2f}; 1 is just visible"
 
     return Peer("Butteraugli", "of libjxl", True, say)
 
@@ -240,7 +239,8 @@ def _middle(values: list[float]) -> float | None:
 
 def times(results: dict[str, Any]) -> Table:
     """Time a megapixel of each tool."""
-    table = Table("Time", ["tool", "start-up, ms", "ms a megapixel", "of the processor"], note=f"{results['machine']}.")
+    columns = ["tool", "start-up, ms", "clock, ms a megapixel", "processor, ms a megapixel"]
+    table = Table("Time", columns, note=f"{results['machine']}.")
     for tool in results["tools"]:
         table.rows.append(
             [f"{tool['name']} {tool['version']}", *(tool[key] for key in ("start", "clock", "processor"))]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-WIDTH, CROP, ZOOM = 300, (100, 68), 3
+WIDTH, CROP, ZOOM = 300, (132, 90), 3
 """Width of a whole picture, width and height of a detail in its own pixels, and how often a detail is enlarged."""
 
 STYLE = """
@@ -26,7 +26,8 @@ img.detail { image-rendering: pixelated }
 table { border-collapse: collapse; margin: 10px 0; width: 100%; font-size: 14px }
 th, td { text-align: left; vertical-align: top; padding: 4px 10px; border-bottom: 1px solid var(--line) }
 td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
-td:first-child { white-space: nowrap; width: 1% } tr.own { background: var(--soft); font-weight: 600 }
+td:first-child { white-space: nowrap; width: 1% } tr.own { background: var(--soft) }
+tr.own td:first-child { font-weight: 600 }
 @media (max-width: 700px) { .pictures { grid-template-columns: 1fr 1fr } td:first-child { white-space: normal } }
 """
 
@@ -55,13 +56,14 @@ def write_page(folder: Path, rows: list[dict[str, Any]], results: dict[str, Any]
 
 
 def _times(results: dict[str, Any]) -> str:
-    head = "<tr><th>tool<th>version<th class=number>start-up, ms<th class=number>ms a megapixel"
-    lines = [head + "<th class=number>of the processor, ms a megapixel"]
+    head = "<tr><th>tool<th>version<th class=number>start-up, ms<th class=number>clock, ms a megapixel"
+    lines = [head + "<th class=number>processor, ms a megapixel"]
     for tool in results["tools"]:
         numbers = [tool[key] for key in ("start", "clock", "processor")]
         cells = "".join(f"<td class=number>{'' if n is None else n}" for n in numbers)
         lines.append(f"<tr{_own(tool)}><td>{html.escape(tool['name'])}<td>{html.escape(tool['version'])}{cells}")
-    note = "Median over all cases, without start-up; tools without a start-up are libraries in one process."
+    note = "Median over all cases, without start-up, which libraries do not have. "
+    note += "Times on the clock are longer while the machine does other work."
     return f"<p>{html.escape(results['machine'])}. {note}</p><table>{''.join(lines)}</table>"
 
 
@@ -92,13 +94,11 @@ def _pictures(folder: Path, row: dict[str, Any]) -> str:
     marked = copy.copy() if copy.size == reference.size else fitted
     ImageDraw.Draw(marked).rectangle(box, outline=(230, 0, 90), width=3)
     most = int(difference.max())
-    times = max(255 // max(most, 1), 1)
-    amplified = Image.fromarray(np.minimum(difference * times, 255).astype(np.uint8))
+    root = Image.fromarray((255 * np.sqrt(difference / max(most, 1))).astype(np.uint8))
     scaled = " (enlarged)" if copy.size != reference.size else ""
-    strength = f", shown {times} times as strong" if times > 1 else ""
     pictures = [
         _figure(_thumbnail(marked), f"copy{scaled}"),
-        _figure(_thumbnail(amplified), f"difference, at most {most}{strength}"),
+        _figure(_thumbnail(root), f"root of the difference, which is {most} at most"),
         _figure(_detail(reference, box), "detail of the reference", "detail"),
         _figure(_detail(fitted, box), "detail of the copy", "detail"),
     ]
@@ -110,7 +110,10 @@ def _place(difference: np.ndarray) -> tuple[int, int]:
     width, height = CROP
     sums = np.pad(difference.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
     inside = sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]
-    top, left = np.unravel_index(inside.argmax(), inside.shape)
+    places = np.argwhere(inside == inside.max())
+    top, left = places[
+        np.abs(places - places.mean(axis=0)).sum(axis=1).argmin()
+    ]  # the middle one, so that it is central
     return int(left), int(top)
 
 
