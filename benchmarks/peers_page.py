@@ -22,10 +22,9 @@ h3 { margin: 28px 0 0 } p { margin: 4px 0 10px; max-width: 80ch }
 .pictures { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: 12px }
 figure { margin: 0 } figcaption { font-size: 13px; opacity: .75 }
 img { width: 100%; height: auto; display: block; border: 1px solid var(--line); box-sizing: border-box }
-img.detail { image-rendering: pixelated }
 table { border-collapse: collapse; margin: 10px 0; width: 100%; font-size: 14px }
 th, td { text-align: left; vertical-align: top; padding: 4px 10px; border-bottom: 1px solid var(--line) }
-td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
+td.number { white-space: nowrap } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 td:first-child { white-space: nowrap; width: 1% } tr.own { background: var(--soft) }
 tr.own td:first-child { font-weight: 600 }
 @media (max-width: 700px) { .pictures { grid-template-columns: 1fr 1fr } td:first-child { white-space: normal } }
@@ -88,9 +87,7 @@ def _pictures(folder: Path, row: dict[str, Any]) -> str:
     reference, copy = (Image.open(folder / row[key]).convert("RGB") for key in ("reference", "copy"))
     fitted = copy if copy.size == reference.size else copy.resize(reference.size, Image.Resampling.BICUBIC)
     difference = np.abs(np.asarray(reference, int) - np.asarray(fitted, int)).max(axis=-1)
-    left, top = _place(difference)
-    width, height = CROP
-    box = (left, top, left + width, top + height)
+    box = _place(difference)
     marked = copy.copy() if copy.size == reference.size else fitted
     ImageDraw.Draw(marked).rectangle(box, outline=(230, 0, 90), width=3)
     most = int(difference.max())
@@ -105,16 +102,17 @@ def _pictures(folder: Path, row: dict[str, Any]) -> str:
     return "".join(pictures)
 
 
-def _place(difference: np.ndarray) -> tuple[int, int]:
-    """Left and top of the detail in which most differs."""
-    width, height = CROP
+def _place(difference: np.ndarray) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of the detail in which most differs."""
+    width, height = (min(sides) for sides in zip(CROP, difference.shape[::-1]))
     sums = np.pad(difference.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
-    inside = sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]
+    rows = sums[height:] - sums[:-height]
+    inside = rows[:, width:] - rows[:, :-width]
     places = np.argwhere(inside == inside.max())
     top, left = places[
         np.abs(places - places.mean(axis=0)).sum(axis=1).argmin()
     ]  # the middle one, so that it is central
-    return int(left), int(top)
+    return int(left), int(top), int(left) + width, int(top) + height
 
 
 def _thumbnail(image: Image.Image) -> Image.Image:

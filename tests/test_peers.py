@@ -98,6 +98,6 @@ def test_the_page_holds_all_pictures_and_all_that_was_said(tmp_path):
 def test_a_detail_shows_the_place_with_the_greatest_difference():
     difference = np.zeros((200, 300), int)
     difference[150:160, 220:230] = 9
-    width, height = peers_page.CROP
-    left, top = peers_page._place(difference)
-    assert left <= 220 and left + width >= 230 and top <= 150 and top + height >= 160
+    left, top, right, bottom = peers_page._place(difference)
+    assert (right - left, bottom - top) == peers_page.CROP and right <= 300 and bottom <= 200
+    assert left <= 220 and right >= 230 and top <= 150 and bottom >= 160
