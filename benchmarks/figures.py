@@ -220,7 +220,7 @@ def _unknown(cases: list[Measured]) -> Table:
         promised = max(rates) if rates else None
         table.rows.append(["named kinds (false alarms)", share(case.called_unknown for case in known), promised])
     unknown = [case for case in cases if "unknown" in case.expected]
-    for name, here in by_name(unknown, lambda case: [case.truth.get("nearness") or "no name"]).items():
+    for name, here in by_name(unknown, lambda case: case.without_name).items():
         table.rows.append([f"{name} (caught)", share(case.called_unknown for case in here), None])
     return table
 

@@ -59,6 +59,14 @@ class Measured:
         return "+".join(self.answer["verdict"]) if "verdict" in self.answer else "error"
 
     @property
+    def without_name(self) -> list[str]:
+        """Rows of the table of unknown faults in which this one counts: near or far, never drawn in a training."""
+        told = [said for fault in self.truth["faults"] for said in fault["settings"].values()]
+        rows = [{True: "near", False: "far", None: "no name"}[said.get("near")] for said in told]
+        rows += ["families that are never drawn in a training" for said in told if said.get("held_out")]
+        return list(dict.fromkeys(rows))
+
+    @property
     def called_unknown(self) -> bool:
         """Whether anything was called unknown."""
         return "unknown" in self.answer.get("verdict", ())
@@ -175,9 +183,7 @@ def _known_settings(truth: dict[str, Any]) -> Iterator[tuple[int, str, str, floa
     """Number of the fault, kind, setting and true value."""
     for number, fault in enumerate(truth["faults"]):
         for kind, settings in (fault.get("settings") or {}).items():
-            yield from (
-                (number, kind, name, value) for name, value in settings.items() if isinstance(value, (int, float))
-            )
+            yield from ((number, kind, name, value) for name, value in settings.items() if type(value) in (int, float))
 
 
 def _estimate(

@@ -4,7 +4,8 @@
 
 Each photograph is damaged as a grey picture (the paper's six kinds, further kinds, content, faults without a name) and,
 where it has colours, as a colour picture, by llise's own programs and by the foreign ones that are installed
-(``faults/programs.py``). By its SHA-256 a photograph is in the half that may be looked at, or in the blind one.
+(``faults/programs.py``). Of a folder that ``everyday/pictures.py`` filled the photographs are taken, in the split that
+its list names; any other photograph is in the split that may be looked at, or in the blind one, by its SHA-256.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -58,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder for truth.jsonl, references, copies and masks")
     parser.add_argument("--pictures", type=Path, required=True, help="folder of photographs")
-    parser.add_argument("--split", choices=("look", "blind"), default="look", help="half of the photographs")
+    parser.add_argument("--split", choices=("look", "blind"), default="look", help="which photographs")
     parser.add_argument("--share", type=float, default=0.05, help="share of the cases to make, drawn at random")
     parser.add_argument("--seed", type=int, default=SEED, help="seed of all cases; another one makes fresh cases")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes")
@@ -66,9 +69,22 @@ def main() -> None:
     write_cases(options.folder, options.pictures, options.split, options.share, options.seed, options.jobs)
 
 
-def split_of(file: Path) -> str:
-    """The half that a photograph is in, by its bytes."""
-    return "look" if hashlib.sha256(file.read_bytes()).digest()[0] % 2 else "blind"
+def split_of(file: Path) -> str | None:
+    """The split of a photograph; None for another listed picture."""
+    row = listed().get(file.stem)
+    if row is None:
+        return "look" if hashlib.sha256(file.read_bytes()).digest()[0] % 2 else "blind"
+    return row["split"] if row["family"] == "photograph" else None
+
+
+@cache
+def listed() -> dict[str, dict[str, str]]:
+    """Pictures of the everyday half by name."""
+    try:
+        from everyday.pictures import catalogue
+    except ImportError:
+        return {}
+    return {row["name"]: row for row in catalogue()}
 
 
 def write_cases(folder: Path, pictures: Path, split: str, share: float, seed: int, jobs: int) -> None:
@@ -78,7 +94,7 @@ def write_cases(folder: Path, pictures: Path, split: str, share: float, seed: in
         raise SystemExit(f"{pictures}: no such folder; expected one of photographs")
     files = [path for path in sorted(pictures.iterdir()) if path.suffix.lower() in SUFFIXES and split_of(path) == split]
     if not files:
-        raise SystemExit(f"{pictures}: no photograph of the {split} half")
+        raise SystemExit(f"{pictures}: no photograph of the {split} split")
     for name in ("references", "copies", "masks"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     foreign, left_out = programs.foreign()
@@ -146,9 +162,8 @@ def _write(
         "tools": list(dict.fromkeys(_tool(program.name) for program in recipe.programs)),
         "reference": source,
         "copy": f"copies/{identity}.png",
-        "faults": list(_faults(case, folder, identity)),
+        "faults": list(_faults(case, folder, identity, recipe.programs[0].nearness if recipe.programs else "")),
         "expected": expected(recipe, case),
-        **({"nearness": recipe.programs[0].nearness} if recipe.programs and recipe.programs[0].nearness else {}),
         "note": f"seed {recipe.seed}",
     }
 
@@ -166,8 +181,9 @@ def expected(recipe: Recipe, case: Case) -> list[list[str]]:
     return [list(dict.fromkeys(damage.kind for damage in case.damages)) or ["original"]]
 
 
-def _faults(case: Case, folder: Path, identity: str) -> Any:
+def _faults(case: Case, folder: Path, identity: str, nearness: str = "") -> Iterator[dict[str, Any]]:
     """The faults of a case; kinds in one place are one fault. Masks are written but for whole pictures."""
+    near: dict[str, Any] = {"near": nearness == "near"} if nearness else {}
     places: dict[int, list[Damage]] = {}
     for damage in case.damages:
         places.setdefault(id(damage.mask), []).append(damage)
@@ -184,7 +200,7 @@ def _faults(case: Case, folder: Path, identity: str) -> Any:
             "box": [int(n) for n in (cols[0], rows[0], np.ptp(cols) + 1, np.ptp(rows) + 1)],
             "form": "whole" if whole else forms[min(number, len(forms) - 1)] or "drawn",
             "mask": name,
-            "settings": {damage.kind: _settings(damage) for damage in damages},
+            "settings": {damage.kind: _settings(damage) | near for damage in damages},
             "errors": [round(damage.error, 1) for damage in damages],
         }
 

@@ -1,12 +1,13 @@
 """How well damage is recognised: which kinds, where, how strong, how sure. One command for cases, answers and figures.
 
-    python benchmarks/recognition.py FOLDER --half everyday                       # pictures of all sorts, as files
-    python benchmarks/recognition.py FOLDER --half photographs --pictures PHOTOS  # photographs of your own
-    python benchmarks/recognition.py FOLDER --half both --pictures PHOTOS --against CHECKOUT
+    python benchmarks/recognition.py FOLDER                                         # both halves
+    python benchmarks/recognition.py FOLDER --half photographs --photographs PHOTOS  # photographs of your own
+    python benchmarks/recognition.py FOLDER --half everyday --against CHECKOUT       # two commits or models
 
-Steps that are done are not done again: cases are in FOLDER/HALF-SPLIT, answers beside them. ``--against`` judges the
-same cases by another checkout too, and says which rows moved. Figures go to FOLDER as Markdown and JSON. The blind
-split is for a release: once it is judged it is spent, and the row that is printed belongs into docs/recognition.md.
+Steps that are done are not done again: pictures are in FOLDER/pictures, cases in FOLDER/HALF-SPLIT, answers beside them.
+``--against`` judges the same cases by another checkout too, and says which rows moved. Figures go to FOLDER as Markdown
+and JSON. The blind split is for a release: once it is judged it is spent, and the row that is printed belongs into
+docs/recognition.md.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from judge import judge_all, read_rows, source_of
 from measured import measure_all
 
 HERE = Path(__file__).parent
-MAKERS = {"photographs": [str(HERE / "photographs.py")], "everyday": [str(HERE / "everyday" / "cases.py")]}
-"""Scripts that write cases; both take FOLDER, --split, --share, --seed and --jobs."""
+MAKERS = {"everyday": "everyday/cases.py", "photographs": "photographs.py"}
+"""Scripts that write cases; both take FOLDER, --pictures, --split, --share, --seed and --jobs."""
 
 IN_DOCS = ("Exact verdicts by group", "Right by confidence", "Unknown", "Processor seconds a megapixel by size")
 """Tables that --docs writes."""
@@ -36,7 +37,7 @@ def main() -> None:
     for half in MAKERS if options.half == "both" else (options.half,):
         folder = options.folder / f"{half}-{options.split}"
         if not (folder / "truth.jsonl").exists():
-            subprocess.run([sys.executable, *MAKERS[half], *_arguments(folder, half, options)], check=True)
+            make_cases(half, folder, options)
         trees = [options.tree, *([options.against] if options.against else [])][::-1]
         answers = [folder / f"answers-{source_of(tree)}.jsonl" for tree in trees]
         start = time.perf_counter()
@@ -62,7 +63,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--half", choices=(*MAKERS, "both"), default="both", help="which cases")
     parser.add_argument("--split", choices=("look", "blind"), default="look", help="half of the pictures")
     parser.add_argument("--spend", action="store_true", help="needed with --split blind, which can be judged once")
-    parser.add_argument("--pictures", type=Path, help="folder of photographs, or where the everyday pictures are kept")
+    parser.add_argument("--pictures", type=Path, help="folder of the listed pictures, by default FOLDER/pictures")
+    parser.add_argument("--photographs", type=Path, help="other photographs for their half than the listed ones")
     parser.add_argument("--share", type=float, help="share of the cases to make, drawn at random")
     parser.add_argument("--seed", type=int, help="seed of all cases")
     parser.add_argument("--tree", type=Path, default=HERE.parent, help="checkout that judges")
@@ -76,10 +78,16 @@ def parse() -> argparse.Namespace:
     return options
 
 
-def _arguments(folder: Path, half: str, options: argparse.Namespace) -> list[str]:
-    given = {name: getattr(options, name) for name in ("split", "share", "seed", "jobs")}
-    given["pictures"] = options.pictures if half == "photographs" else None
-    return [str(folder), *(text for key, v in given.items() if v is not None for text in (f"--{key}", str(v)))]
+def make_cases(half: str, folder: Path, options: argparse.Namespace) -> None:
+    """Fetch the pictures where they are not there, and write the cases."""
+    pictures = options.pictures or options.folder / "pictures"
+    if half == "photographs" and options.photographs:
+        pictures = options.photographs
+    elif not pictures.exists():
+        subprocess.run([sys.executable, HERE / "everyday" / "pictures.py", pictures], check=True)
+    given = {"pictures": pictures} | {name: getattr(options, name) for name in ("split", "share", "seed", "jobs")}
+    arguments = [text for name, value in given.items() if value is not None for text in (f"--{name}", str(value))]
+    subprocess.run([sys.executable, HERE / MAKERS[half], folder, *arguments], check=True)
 
 
 def ledger_row(half: str, split: str, folder: Path, answers: Path) -> str:

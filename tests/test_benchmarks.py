@@ -66,6 +66,9 @@ LEFT = np.arange(6)[None, :].repeat(4, 0) < 3
 """Blocks of the left half; the mask of the damage is 16 pixels narrower."""
 
 
+NEAR = {"near": True, "held_out": True, "family": "noise"}
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Five cases: blur right, jpeg in a region, two at once, no name, pristine."""
@@ -76,7 +79,7 @@ def folder(tmp_path):
         case(0, [["blur"]], [fault("blur", settings={"blur": {"sigma": 2.0}})]),
         case(1, [["jpeg"]], [fault("jpeg", mask="m.png", form="rectangle")], group="region", own=False),
         case(2, [["blur", "jpeg"], ["jpeg"]], [fault("blur", "jpeg")], group="chain2"),
-        case(3, [["unknown"]], [fault("unknown")], group="no_name", nearness="near"),
+        case(3, [["unknown"]], [fault("unknown", settings={"unknown": NEAR})], group="no_name"),
         case(4, [["original"]], group="pristine"),
     ]
     write(tmp_path / "truth.jsonl", truth)
@@ -137,6 +140,8 @@ def test_settings_and_unknown(folder):
     unknown = rows_of(found, "Unknown")
     assert unknown["named kinds (false alarms)"] == {"called unknown": (1, 4), "promised": 0.01}
     assert unknown["near (caught)"]["called unknown"] == (0, 1)
+    assert unknown["families that are never drawn in a training (caught)"]["called unknown"] == (0, 1)
+    assert len(rows_of(found, "Settings")) == 1  # neither words nor flags are settings
     times = rows_of(found, "Processor seconds")
     assert times["0 to 0.1"]["median"] == pytest.approx(0.01 / (32 * 48 / 1e6))
 

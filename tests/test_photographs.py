@@ -57,7 +57,9 @@ def test_what_is_expected_are_the_kinds_that_were_applied(made):
         kinds = {kind for fault in row["faults"] for kind in fault["kinds"]}
         if row["group"] != colour_cases.NONE and kinds:
             assert [sorted(labels) for labels in row["expected"]] == [sorted(kinds)]
-        assert ("nearness" in row) == (row["group"] in open_cases.UNKNOWN_GROUPS)
+        near = [said.get("near") for fault in row["faults"] for said in fault["settings"].values()]
+        assert near == [row["group"] in (open_cases.NEAR, open_cases.NEAR_REGION)] or set(near) <= {None}
+        assert (row["group"] in open_cases.UNKNOWN_GROUPS) == bool(set(near) & {True, False})
 
 
 def test_kinds_in_one_place_are_one_fault_and_forms_belong_to_their_regions(tmp_path):
