@@ -4,7 +4,7 @@
     python benchmarks/recognition.py FOLDER --half photographs --photographs PHOTOS  # photographs of your own
     python benchmarks/recognition.py FOLDER --half everyday --against CHECKOUT       # two commits or models
 
-Steps that are done are not done again: pictures are in FOLDER/pictures, cases in FOLDER/HALF-SPLIT, answers beside them.
+Steps that are done are not done again: pictures are in FOLDER/pictures, cases in FOLDER/HALF-SPLIT, answers there too.
 ``--against`` judges the same cases by another checkout too, and says which rows moved. Figures go to FOLDER as Markdown
 and JSON. The blind split is for a release: once it is judged it is spent, and the row that is printed belongs into
 docs/recognition.md.
