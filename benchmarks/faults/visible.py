@@ -29,14 +29,6 @@ def is_visible(
     In a flat region, a contrast change equals a luminance shift, speckle noise equals Gaussian noise, and quantization
     leaves one or two grey levels. Where contrast or blur leaves one grey, each equals the other and an even patch. A
     mosaic of tiny cells hardly changes anything.
-
-    Parameters
-    ----------
-    kind : str
-    before, after : ndarray of uint8, shape (h, w)
-    mask : ndarray of bool, shape (h, w)
-    parameters : dict
-        Settings in the kind's own units, as far as they are known.
     """
     if kind in ("contrast", "blur") and np.ptp(np.quantile(after[mask], (0.05, 0.95))) <= ONE_GREY:
         return bool(np.ptp(np.quantile(before[mask], (0.05, 0.95))) <= ONE_GREY)
@@ -58,13 +50,6 @@ def remaining(kind: str, both: np.ndarray, second: np.ndarray) -> float:
     """Return the error that the first kind of a pair still causes after the second one.
 
     A shift of all greys, which quantization by rounding down causes, does not show that there are few levels.
-
-    Parameters
-    ----------
-    kind : str
-        First kind.
-    both, second : ndarray of uint8
-        Greys after both kinds, and after the second one alone.
     """
     difference = both.astype(float) - second
     return float(difference.var() if kind == "quantization" else np.mean(difference**2))
@@ -76,12 +61,6 @@ def is_pair_visible(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndar
     A contrast change and a luminance shift may add up to a contrast change about another grey. A luminance shift or a
     contrast change with quantization may be quantization alone, by a rule that puts the levels elsewhere. Sharpening
     that a blur takes back may be a weaker blur alone.
-
-    Parameters
-    ----------
-    kinds : tuple of str
-        In order of application.
-    reference, copy : ndarray of uint8, shape (h, w)
     """
     if set(kinds) in ({"quantization", "luminance"}, {"quantization", "contrast"}):
         return not _is_quantized_alone(reference, copy)
