@@ -221,13 +221,13 @@ def _regions_of(
             yield pooled(look, tile)
 
 
-def draw_piece(rng: np.random.Generator) -> np.ndarray:
-    """A piece of 96 to 192 pixels a side of a picture that comes with the dependencies, in colour or grey."""
+def draw_piece(rng: np.random.Generator, least: int = 12, most: int = 24) -> np.ndarray:
+    """A piece, so many blocks a side, of a picture that comes with the dependencies, in colour or grey."""
     names = sorted(_pictures())
     picture = _picture(names[int(rng.integers(len(names)))])
     if rng.random() < 0.3:
         picture = ndimage.zoom(picture, (0.5, 0.5, 1), order=1)
-    high, wide = (min(8 * int(rng.integers(12, 25)), n // 8 * 8) for n in picture.shape[:2])
+    high, wide = (min(8 * int(rng.integers(least, most + 1)), n // 8 * 8) for n in picture.shape[:2])
     top, left = (int(rng.integers(n - side + 1)) for n, side in zip(picture.shape, (high, wide)))
     piece = np.ascontiguousarray(picture[top : top + high, left : left + wide])
     return np.ascontiguousarray(as_uint8(piece)) if rng.random() < 0.5 else piece
