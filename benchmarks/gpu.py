@@ -1,9 +1,8 @@
 """The GPU engine against the CPU engine on the paper's problem: parity, then time.
 
-    python benchmarks/gpu.py [--device cuda] [--size 512]
+    python benchmarks/gpu.py [--size 512]
 
-Prints a Markdown table.  Needs torch; with ``--device cpu`` it checks the same parity on any machine.  With CuPy the
-steps are CUDA kernels, without it those of the array namespace; the first line says which.
+Prints a Markdown table.  Needs an NVIDIA GPU and CuPy.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from __future__ import annotations
 import argparse
 import time
 
+import cupy
 import numpy as np
-import torch
 
-from llise import LLISE, KernelLLISE, datasets, engine
-from llise.recognition import nearest_labels
+from llise import LLISE, KernelLLISE, datasets
+from llise.manifold.recognition import nearest_labels
 
 CASES = {
     "LLISE, sphere, p = 4": (LLISE, {}),
@@ -29,26 +28,20 @@ CASES = {
 }
 
 
-def synchronise(device: str) -> None:
-    if device.startswith("cuda"):
-        torch.cuda.synchronize()
-
-
-def timed(function, device: str, repeats: int) -> float:
+def timed(function, repeats: int) -> float:
     """Median seconds of a warm call."""
     seconds = []
     for _ in range(repeats):
-        synchronise(device)
+        cupy.cuda.runtime.deviceSynchronize()
         start = time.perf_counter()
         function()
-        synchronise(device)
+        cupy.cuda.runtime.deviceSynchronize()
         seconds.append(time.perf_counter() - start)
     return float(np.median(seconds))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--size", type=int, default=512, help="side of the crop of the built-in image")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--cases", type=int, default=len(CASES), help="how many of the cases, from the first")
@@ -59,9 +52,8 @@ def main() -> None:
     images = np.ascontiguousarray(training.images[:, :side, :side])
     codes = np.unique(training.labels, return_inverse=True)[1]
     new = images[20:32] // 2 + images[60:72] // 2
-    name = torch.cuda.get_device_name() if options.device.startswith("cuda") else "CPU"
-    steps = engine.of(torch.empty(0, device=options.device)).__name__.rpartition(".")[2]
-    print(f"device: {name}; torch {torch.__version__}; {steps}; {len(images)} images of {side}x{side}\n")
+    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    print(f"device: {name}; CuPy {cupy.__version__}; {len(images)} images of {side}x{side}\n")
     print(
         "| case | dtype | CPU fit [ms] | device fit [ms] | ratio | transform of 12 [ms] | "
         "objective, relative difference | violation | stationarity | equal labels |"
@@ -71,12 +63,12 @@ def main() -> None:
         for dtype in ("uint8", "float32"):
             values, fresh = (v if dtype == "uint8" else (v / 255).astype(np.float32) for v in (images, new))
             cpu = learner(n_jobs=options.jobs, **settings).fit(values)  # (compiles)
-            cpu_seconds = timed(lambda: cpu.fit(values), "cpu", 3)  # noqa: B023
-            tensor, fresh = (torch.as_tensor(v, device=options.device) for v in (values, fresh))
+            cpu_seconds = timed(lambda: cpu.fit(values), 3)  # noqa: B023
+            tensor, fresh = (cupy.asarray(v) for v in (values, fresh))
             device = learner(**settings).fit(tensor)
-            seconds = timed(lambda: device.fit(tensor), options.device, options.repeats)  # noqa: B023
-            transform = timed(lambda: device.transform(fresh), options.device, options.repeats)  # noqa: B023
-            labels = [nearest_labels(e, codes, 7) for e in (cpu.embedding_, device.embedding_.cpu().numpy())]
+            seconds = timed(lambda: device.fit(tensor), options.repeats)  # noqa: B023
+            transform = timed(lambda: device.transform(fresh), options.repeats)  # noqa: B023
+            labels = [nearest_labels(e, codes, 7) for e in (cpu.embedding_, device.embedding_.get())]
             difference = abs(device.embedding_error_ / cpu.embedding_error_ - 1)
             print(
                 f"| {title} | {dtype} | {1e3 * cpu_seconds:.0f} | {1e3 * seconds:.1f} | {cpu_seconds / seconds:.1f} | "

@@ -32,7 +32,7 @@ from llise.diagnosis.result import Diagnosis
 from llise.diagnosis.train import train
 from llise.diagnosis.training import pictures
 from llise.labels import KINDS, LABELS, PAPER_MIXTURES
-from llise.recognition import nearest_images, nearest_labels
+from llise.manifold.recognition import nearest_images, nearest_labels
 
 REFERENCES = ("camera", "coffee", "gravel", "astronaut")
 SIDE = 256

@@ -20,8 +20,8 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import llise
 from llise import LLE, LLISE, KernelLLISE, continuity, trustworthiness
-from llise.blocks import BlockGrid
-from llise.inverse import images_of
+from llise.manifold.blocks import BlockGrid
+from llise.manifold.inverse import images_of
 
 LEARNERS = {
     "LLISE, sphere (the paper)": LLISE(),

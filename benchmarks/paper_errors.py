@@ -10,10 +10,10 @@ import argparse
 import numpy as np
 
 from llise import LLISE, KernelLLISE, datasets, distortions
-from llise.blocks import BlockGrid, prepare
 from llise.engine import numba_linalg, numba_objective
 from llise.engine.jit import python_callable
-from llise.objectives import embedding_value
+from llise.manifold.blocks import BlockGrid, prepare
+from llise.manifold.objectives import embedding_value
 
 
 def singular_values(embedding: np.ndarray) -> np.ndarray:

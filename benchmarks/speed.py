@@ -28,8 +28,8 @@ from sklearn.manifold import LocallyLinearEmbedding
 from threadpoolctl import threadpool_limits
 
 from llise import LLISE, datasets
-from llise.admm import embedding_start, weight_start
-from llise.blocks import BlockGrid
+from llise.manifold.admm import embedding_start, weight_start
+from llise.manifold.blocks import BlockGrid
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import oracle

@@ -1,6 +1,6 @@
 """The CUDA kernels on a CPU: their sources compiled by a C++ compiler, one fiber for each thread of a block.
 
-:func:`emulated_launch` takes the place of ``llise.engine.cuda_launch.launch`` for torch tensors on the CPU, so that the
+:func:`emulated_launch` takes the place of ``llise.engine.cuda_launch.launch`` for NumPy arrays, so that the
 logic of the kernels is checked where there is no GPU.
 """
 
@@ -38,8 +38,8 @@ def _passed(argument):
         return ctypes.c_void_p(0)
     if isinstance(argument, np.generic):
         return TYPES[type(argument)](argument.item())
-    assert argument.is_contiguous()
-    return ctypes.c_void_p(argument.data_ptr())
+    assert argument.flags.c_contiguous
+    return ctypes.c_void_p(argument.ctypes.data)
 
 
 @cache

@@ -6,11 +6,11 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from llise.blocks import BlockGrid, prepare
 from llise.engine.jit import python_callable
-from llise.gram import Kernel, take_local, training_gram
-from llise.neighbors import training_neighbors
-from llise.objectives import ssim_constant
+from llise.manifold.blocks import BlockGrid, prepare
+from llise.manifold.gram import Kernel, take_local, training_gram
+from llise.manifold.neighbors import training_neighbors
+from llise.manifold.objectives import ssim_constant
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 

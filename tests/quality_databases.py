@@ -1,8 +1,6 @@
 """Small folders in exactly the layouts of the public image quality databases, with pictures of 64 x 64 pixels."""
 
-import zipfile
 from functools import cache
-from xml.sax.saxutils import escape
 
 import numpy as np
 import scipy.io
@@ -80,42 +78,12 @@ def csiq(folder, form="xlsx"):
             save(copy(1, CSIQ_KINDS[key], level), folder / "dst_imgs" / key / f"1600.{name}.{level}.png")
             rows.append(["", "", "", 1600, index, CSIQ_SHEET.get(key, key), level, 0.05, 0.3 * level + 0.01 * index])
     if form == "xlsx":
-        write_xlsx(folder / "csiq.DMOS.xlsx", {"info": [["read me"]], "all_by_image": rows})
+        import pandas
+
+        pandas.DataFrame([row + [""] * (9 - len(row)) for row in rows]).to_excel(folder / "csiq.DMOS.xlsx", sheet_name="all_by_image", header=False, index=False)
     else:
         (folder / "csiq.DMOS.csv").write_text("\n".join(form.join(map(str, row)) for row in rows))
     return folder
-
-
-def write_xlsx(path, sheets):
-    """A workbook as spreadsheet programs write it: texts are shared, empty cells are left out."""
-    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    texts = sorted({cell for rows in sheets.values() for row in rows for cell in row if isinstance(cell, str)})
-    names = list(sheets)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        entries = "".join(f'<sheet name="{n}" sheetId="{i}" r:id="rId{i}"/>' for i, n in enumerate(names, 1))
-        workbook = f'<workbook {main} xmlns:r="{office}"><sheets>{entries}</sheets></workbook>'
-        archive.writestr("xl/workbook.xml", workbook)
-        relations = "".join(f'<Relationship Id="rId{i}" Target="worksheets/sheet{i}.xml"/>' for i in (1, 2))
-        package = "http://schemas.openxmlformats.org/package/2006/relationships"
-        archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{package}">{relations}</Relationships>')
-        shared = "".join(f"<si><t>{escape(text)}</t></si>" for text in texts)
-        archive.writestr("xl/sharedStrings.xml", f"<sst {main}>{shared}</sst>")
-        for number, rows in enumerate(sheets.values(), 1):
-            body = "".join(_row(index, row, texts) for index, row in enumerate(rows, 1))
-            archive.writestr(
-                f"xl/worksheets/sheet{number}.xml", f"<worksheet {main}><sheetData>{body}</sheetData></worksheet>"
-            )
-
-
-def _row(index, row, texts):
-    cells = []
-    for letter, cell in zip("ABCDEFGHIJ", row):
-        if isinstance(cell, str) and cell:
-            cells.append(f'<c r="{letter}{index}" t="s"><v>{texts.index(cell)}</v></c>')
-        elif cell != "":
-            cells.append(f'<c r="{letter}{index}"><v>{cell}</v></c>')
-    return f'<row r="{index}">{"".join(cells)}</row>'
 
 
 LIVE_COUNTS = {"jp2k": 227, "jpeg": 233, "wn": 174, "gblur": 174, "fastfading": 174}

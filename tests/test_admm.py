@@ -8,10 +8,10 @@ import pytest
 from problems import KERNELS, blocks_of, bytes_of, centred, constant_of, local_problems, photographs
 
 from llise import ADMM, LLISE, KernelLLISE
-from llise.admm import PUBLISHED_ITERATIONS, embedding_start, weight_start
-from llise.embedding import admm_embedding
-from llise.gram import Kernel
-from llise.weights import admm_weights, exact_weights, semidefinite
+from llise.manifold.admm import PUBLISHED_ITERATIONS, embedding_start, weight_start
+from llise.manifold.embedding import admm_embedding
+from llise.manifold.gram import Kernel
+from llise.manifold.weights import admm_weights, exact_weights, semidefinite
 
 C = constant_of(64)
 IMAGES = photographs(14, 16, 8)

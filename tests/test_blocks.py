@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage.util import view_as_blocks
 
-from llise.blocks import BlockGrid, prepare
-from llise.gram import Kernel, training_gram
+from llise.manifold.blocks import BlockGrid, prepare
+from llise.manifold.gram import Kernel, training_gram
 
 sizes = st.tuples(st.integers(2, 21), st.integers(2, 21), st.integers(2, 9)).filter(lambda s: min(s[:2]) >= s[2])
 

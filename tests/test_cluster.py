@@ -16,9 +16,10 @@ from problems import bytes_of, photographs
 from samples import picture
 
 from attacks.workers import STAGES, kill_workers, wrong_addresses
-from llise import LLISE, KernelLLISE, pipeline
+from llise import LLISE, KernelLLISE
 from llise.cli.running import workers
 from llise.engine.tasks import run_chunks
+from llise.manifold import pipeline
 
 distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
 
@@ -87,7 +88,7 @@ def test_a_worker_killed_in_mid_fit_costs_nothing_but_time(cluster, alone, monke
     """The first chunk that reaches the chosen worker ends it; the chunk is done again elsewhere."""
     victim = min(workers_of(cluster))
     begun = tmp_path / "begun"
-    monkeypatch.setattr("llise.execution.fit_chunk", SlowChunk(begun))
+    monkeypatch.setattr("llise.manifold.execution.fit_chunk", SlowChunk(begun))
     killer = threading.Thread(target=kill_once_begun, args=(victim, begun))
     killer.start()
     with joblib.parallel_config("dask"):

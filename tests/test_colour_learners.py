@@ -5,10 +5,10 @@ import pytest
 
 import llise
 from llise import LLE, LLISE, KernelLLE, KernelLLISE
-from llise.blocks import BlockGrid, prepare
 from llise.colours import planes_of
-from llise.gram import Kernel, training_gram
-from llise.planes import colour_grid, laid_out
+from llise.manifold.blocks import BlockGrid, prepare
+from llise.manifold.gram import Kernel, training_gram
+from llise.manifold.planes import colour_grid, laid_out
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (12, 20, 26, 3)).astype(np.uint8)
 LEARNERS = [LLISE, KernelLLISE, LLE, KernelLLE]

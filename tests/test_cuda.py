@@ -14,11 +14,8 @@ import pytest
 from cuda_emulation import emulated_launch
 from problems import blocks_of, bytes_of, constant_of, degenerate_problems, local_problems, photographs
 
-from llise import LLISE, KernelLLISE, engine
-from llise.blocks import prepare
-from llise.embedding import content_start
+from llise import ADMM, LLISE, KernelLLISE
 from llise.engine import (
-    array_engine,
     backend,
     cuda_embedding,
     cuda_engine,
@@ -29,34 +26,45 @@ from llise.engine import (
     numba_engine,
 )
 from llise.engine.backend import to_numpy
-from llise.recognition import nearest_labels
-
-torch = pytest.importorskip("torch", reason="torch is not installed")
-torch.set_num_threads(1)
+from llise.manifold.blocks import prepare
+from llise.manifold.embedding import content_start
+from llise.manifold.recognition import nearest_labels
 
 C = constant_of(64)
 K_NEAR, P = 6, 3
 IMAGES = photographs(22, 16, 24)  # 6 blocks
 MODULES = (cuda_embedding, cuda_gram, cuda_neighbors, cuda_weights)
 NO_COMPILER = pytest.mark.skipif(cuda_emulation.COMPILER is None, reason="no C++ compiler to emulate CUDA with")
-has_gpu = torch.cuda.is_available() and cuda_launch.cupy() is not None
-ON_GPU = pytest.mark.skipif(not has_gpu, reason="needs an NVIDIA GPU and CuPy")
+
+
+def has_gpu():
+    try:
+        return backend.cupy() is not None and backend.cupy().cuda.runtime.getDeviceCount() > 0
+    except Exception:  # no driver
+        return False
+
+
+ON_GPU = pytest.mark.skipif(not has_gpu(), reason="needs an NVIDIA GPU and CuPy")
 
 
 @pytest.fixture(params=[pytest.param("emulated", marks=NO_COMPILER), pytest.param("gpu", marks=ON_GPU)])
 def put(request, monkeypatch):
-    """From NumPy to a tensor that the kernels serve, on the GPU or, emulated, on the CPU."""
+    """From NumPy to an array that the kernels serve, on the GPU or, emulated, a NumPy array still."""
     if request.param == "gpu":
-        return lambda values: torch.as_tensor(np.ascontiguousarray(values), device="cuda")
+        return backend.cupy().asarray
+    emulate(monkeypatch)
+    return np.ascontiguousarray
+
+
+def emulate(monkeypatch):
     for module in MODULES:
         monkeypatch.setattr(module, "launch", emulated_launch)
-    monkeypatch.setattr(engine.cuda_launch, "serves", lambda array: isinstance(array, torch.Tensor))
-    return lambda values: torch.as_tensor(np.ascontiguousarray(values))
 
 
 @pytest.fixture(autouse=True)
 def no_fallback(request, monkeypatch):
-    """A step that quietly leaves its kernel for the array namespace would make these tests pass."""
+    """A step that quietly leaves its kernel for the CPU would make these tests pass."""
+    cuda_launch.say_on_cpu.cache_clear()
     if "put" in request.fixturenames:
         warnings.simplefilter("error", RuntimeWarning)
         for module in MODULES:
@@ -182,12 +190,11 @@ def test_a_start_without_directions_is_filled_up(put):
 @NO_COMPILER
 def test_the_order_of_threads_changes_nothing(monkeypatch):
     """A barrier that is missing shows here: fibers run in another order between any two barriers."""
-    for module in MODULES:
-        monkeypatch.setattr(module, "launch", emulated_launch)
+    emulate(monkeypatch)
     problem = [part[:2] for part in weighted("sphere", photographs(40, 8, 16))]
-    expected = embedded(cuda_engine, *problem, torch.as_tensor)
+    expected = embedded(cuda_engine, *problem)
     monkeypatch.setattr(cuda_emulation, "seed", 1)
-    for one, other in zip(embedded(cuda_engine, *problem, torch.as_tensor), expected):
+    for one, other in zip(embedded(cuda_engine, *problem), expected):
         np.testing.assert_array_equal(one, other)
 
 
@@ -198,10 +205,12 @@ def test_the_order_of_threads_changes_nothing(monkeypatch):
 @pytest.mark.parametrize(
     "learner", [LLISE(P), LLISE(P, constraint="affine", luminance=0.5), KernelLLISE(P)], ids=["sphere", "affine", "rbf"]
 )
-def test_learners_give_the_same(put, learner, dtype):
+def test_learners_give_the_same(put, monkeypatch, learner, dtype):
     images = bytes_of(IMAGES) if dtype == "uint8" else IMAGES.astype(np.float32)
     one = learner.set_params(n_neighbors=K_NEAR).fit(images)
     expected = one.embedding_, one.embedding_error_, one.reconstruction_error_, one.transform(images[3:5] // 2)
+    if isinstance(put(images), np.ndarray):
+        monkeypatch.setattr(cuda_launch, "serves", lambda array: True)
     other = learner.fit(put(images))
     placed = other.transform(put(images[3:5] // 2))
     assert other.embedding_error_ == pytest.approx(expected[1], rel=1e-6)
@@ -214,41 +223,38 @@ def test_learners_give_the_same(put, learner, dtype):
 
 
 @ON_GPU
-def test_the_kernels_serve_a_gpu():
-    assert engine.of(torch.zeros(2, device="cuda")) is cuda_engine
+@pytest.mark.parametrize("library", ["cupy", "torch", "numpy"])
+def test_results_on_a_gpu_are_in_the_library_of_the_input(library):
+    images = bytes_of(IMAGES)
+    expected = LLISE(P, n_neighbors=K_NEAR, constraint="affine").fit_transform(images)
+    torch = pytest.importorskip("torch") if library == "torch" else None
+    given = {
+        "cupy": lambda: backend.cupy().asarray(images),
+        "torch": lambda: torch.as_tensor(images, device="cuda"),
+        "numpy": lambda: images,
+    }[library]()
+    learner = LLISE(P, n_neighbors=K_NEAR, constraint="affine", device="cuda" if library == "numpy" else None)
+    result = learner.fit_transform(given)
+    assert type(result) is type(given)
+    np.testing.assert_allclose(to_numpy(result), expected, atol=1e-5)
 
 
 # -------------------------------------------------------------------------------- where kernels cannot be used
 
 
-class GpuTensor:
-    """As much of a torch tensor on a GPU as the choice of an engine asks for."""
-
-    device = SimpleNamespace(type="cuda", index=0)
-
-
-GpuTensor.__module__ = "torch"
-
-
 @pytest.fixture
 def cupy(monkeypatch):
-    """A stand-in for CuPy that compiles nothing, and a torch for NVIDIA GPUs."""
+    """A stand-in for CuPy that compiles nothing."""
+    device = SimpleNamespace(attributes={"MaxSharedMemoryPerBlockOptin": 1000})
     module = ModuleType("cupy")
+    module.cuda = SimpleNamespace(Device=lambda index: device, runtime=SimpleNamespace(getDevice=lambda: 0))
     monkeypatch.setitem(sys.modules, "cupy", module)
-    monkeypatch.setattr(torch.version, "cuda", "12.8")
-    cached = cuda_launch.cupy, cuda_launch.shared_memory_limit, cuda_launch.compiled_or_error
+    cached = backend.cupy, cuda_launch.shared_memory_limit, cuda_launch.compiled_or_error
     for function in cached:
         function.cache_clear()
     yield module
     for function in cached:
         function.cache_clear()
-
-
-def test_without_cupy_the_array_namespace_serves_a_gpu(cupy, monkeypatch):
-    assert engine.of(GpuTensor()) is cuda_engine
-    cuda_launch.cupy.cache_clear()
-    monkeypatch.setitem(sys.modules, "cupy", None)  # as if it were not installed
-    assert engine.of(GpuTensor()) is array_engine
 
 
 def test_a_cupy_that_cannot_be_loaded_is_said(cupy, monkeypatch):
@@ -260,78 +266,78 @@ def test_a_cupy_that_cannot_be_loaded_is_said(cupy, monkeypatch):
     monkeypatch.delitem(sys.modules, "cupy")
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
     with pytest.warns(RuntimeWarning, match=r"CuPy cannot be used \(OSError: libcudart"):
-        assert engine.of(GpuTensor()) is array_engine
-
-
-def test_on_other_gpus_the_array_namespace_serves(cupy, monkeypatch):
-    monkeypatch.setattr(torch.version, "cuda", None)  # a torch for AMD's GPUs
-    assert engine.of(GpuTensor()) is array_engine
-
-
-class Device:
-    """A device of the stand-in, with a little shared memory."""
-
-    def __init__(self, index):
-        self.attributes = {"MaxSharedMemoryPerBlockOptin": 1000}
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return None
+        assert backend.cupy() is None
 
 
 def both_weights():
-    problem = [torch.as_tensor(v) for v in flat(local_problems(blocks_of(IMAGES), K_NEAR)[:3])]
-    return cuda_engine.sphere_weights(*problem, C), array_engine.sphere_weights(*problem, C)
+    problem = flat(local_problems(blocks_of(IMAGES), K_NEAR)[:3])
+    return cuda_engine.sphere_weights(*problem, C), numba_engine.sphere_weights(*problem, C)
 
 
-def test_too_little_shared_memory_leaves_a_step_to_the_array_namespace(cupy):
-    cupy.cuda = SimpleNamespace(Device=Device)
-    torch.testing.assert_close(*both_weights(), rtol=0, atol=0)
-    out, results, _ = embedded(cuda_engine, *weighted("affine"), torch.as_tensor)
-    np.testing.assert_allclose(out, embedded(numba_engine, *weighted("affine"))[0], atol=1e-5)
+def test_too_little_shared_memory_leaves_a_step_to_the_cpu_which_says_so_once(cupy):
+    with pytest.warns(RuntimeWarning, match=r"the CPU computes sphere_weights for the GPU: .* bytes of shared memory"):
+        np.testing.assert_array_equal(*both_weights())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(*both_weights())
+    with pytest.warns(RuntimeWarning, match="the CPU computes exact_embedding"):
+        out, results, _ = embedded(cuda_engine, *weighted("affine"))
+    np.testing.assert_array_equal(out, embedded(numba_engine, *weighted("affine"))[0])
     assert results[:, 1].max() < 1e-6
 
 
-def test_a_kernel_that_cannot_be_compiled_leaves_its_step_to_the_array_namespace(cupy, monkeypatch):
+def test_a_kernel_that_cannot_be_compiled_leaves_its_step_to_the_cpu(cupy, monkeypatch):
     compilations = []
 
     def fails(**_):
         compilations.append(1)
         raise RuntimeError("NVRTC_ERROR\nand more")
 
-    cupy.cuda, cupy.RawModule = SimpleNamespace(Device=Device), fails
+    cupy.RawModule = fails
     monkeypatch.setattr(cuda_launch, "shared_memory_limit", lambda device: 10**6)
-    with pytest.warns(RuntimeWarning, match=r"weights.sphere_weights cannot be used \(RuntimeError: NVRTC_ERROR\)"):
+    with pytest.warns(RuntimeWarning, match=r"sphere_weights .* cannot be used \(RuntimeError: NVRTC_ERROR\)"):
         results = both_weights()
-    torch.testing.assert_close(*results, rtol=0, atol=0)
+    np.testing.assert_array_equal(*results)
     both_weights()
     assert len(compilations) == 1
 
 
-def test_a_failing_launch_leaves_its_step_to_the_array_namespace(cupy, monkeypatch):
+def test_a_failing_launch_leaves_its_step_to_the_cpu(cupy, monkeypatch):
     class Kernel:
         def __call__(self, *_, **__):
             raise RuntimeError("CUDA_ERROR_OUT_OF_MEMORY: out of memory")
 
-    cupy.cuda = SimpleNamespace(Stream=SimpleNamespace(from_external=lambda stream: Device(0)), Device=Device)
     cupy.RawModule = lambda **_: SimpleNamespace(get_function=lambda name: Kernel())
     monkeypatch.setattr(cuda_launch, "shared_memory_limit", lambda device: 10**6)
-    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: SimpleNamespace(cuda_stream=0))
     with pytest.warns(RuntimeWarning, match="out of memory"):
         results = both_weights()
-    torch.testing.assert_close(*results, rtol=0, atol=0)
+    np.testing.assert_array_equal(*results)
 
 
-def test_more_coordinates_than_registers_are_left_to_the_array_namespace(put, monkeypatch):
+def test_more_coordinates_than_registers_are_left_to_the_cpu(put, monkeypatch):
     monkeypatch.setattr(cuda_embedding, "Unsuitable", cuda_launch.Unsuitable)
     raw = blocks_of(IMAGES)[:2]
     *_, near = local_problems(raw, K_NEAR)
     weights = np.full(near.shape, 1 / K_NEAR)
     start = content_start(raw - raw.mean(axis=-1, keepdims=True), cuda_embedding.MOST_COORDINATES + 1)
-    _, results, _ = embedded(cuda_engine, weights, near, start, put)
+    with pytest.warns(RuntimeWarning, match="8 coordinates and 256 images at the most"):
+        _, results, _ = embedded(cuda_engine, weights, near, start, put)
     np.testing.assert_allclose(results[:, 0], embedded(numba_engine, weights, near, start)[1][:, 0], rtol=1e-6)
+
+
+@NO_COMPILER
+@pytest.mark.parametrize(
+    "learner",
+    [LLISE(P, solver=ADMM(max_iter=(9, 8, 7)), random_state=0), KernelLLISE(P, kernel="sigmoid")],
+    ids=["admm", "sigmoid"],
+)
+def test_what_has_no_kernel_is_computed_by_the_cpu(monkeypatch, learner):
+    images = bytes_of(IMAGES)
+    expected = learner.set_params(n_neighbors=K_NEAR).fit_transform(images)
+    emulate(monkeypatch)
+    monkeypatch.setattr(cuda_launch, "serves", lambda array: True)
+    with pytest.warns(RuntimeWarning, match="no kernel"):
+        np.testing.assert_allclose(learner.fit_transform(images), expected, atol=1e-5)
 
 
 @NO_COMPILER
@@ -340,28 +346,28 @@ def test_a_block_that_the_kernel_leaves_unsolved_is_solved_by_the_cores(monkeypa
         """As a kernel whose second block has written nothing."""
         emulated_launch(name, constants, blocks, threads, shared, *arguments)
         coordinates, report = arguments[-3], arguments[-2]
-        coordinates[1], report[1] = torch.nan, torch.nan
+        coordinates[1], report[1] = np.nan, np.nan
 
     monkeypatch.setattr(cuda_embedding, "launch", lost)
     problem = weighted("affine")
-    out, results, _ = embedded(cuda_engine, *problem, torch.as_tensor)
+    out, results, _ = embedded(cuda_engine, *problem)
     np.testing.assert_allclose(out, embedded(numba_engine, *problem)[0], atol=1e-5)
     assert results[:, 1].max() < 1e-6
 
 
-class OutOfMemoryError(RuntimeError):
-    """As torch's."""
+class OutOfMemoryError(MemoryError):
+    """As CuPy's."""
 
 
-class AcceleratorError(RuntimeError):
-    """As torch's."""
+class CUDARuntimeError(RuntimeError):
+    """As CuPy's."""
 
 
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), MemoryError, "too little free memory"),
-        (AcceleratorError("CUDA error: unspecified launch failure\nmore"), RuntimeError, "failed or was lost"),
+        (OutOfMemoryError("Out of memory allocating 2 GiB"), MemoryError, "too little free memory"),
+        (CUDARuntimeError("cudaErrorLaunchFailure: unspecified\nmore"), RuntimeError, "failed or was lost"),
         (ValueError("something else"), ValueError, "something else"),
     ],
     ids=["memory", "lost", "other"],
@@ -370,9 +376,8 @@ def test_errors_of_a_gpu_say_what_to_do(monkeypatch, error, kind, words):
     def fails(*_):
         raise error
 
-    monkeypatch.setattr(cuda_engine, "exact_embedding", fails)
-    monkeypatch.setattr(array_engine, "exact_embedding", fails)
+    monkeypatch.setattr(cuda_launch, "serves", lambda array: True)
+    monkeypatch.setattr(cuda_engine, "cut", fails)
     with pytest.raises(kind, match=words) as caught:
-        LLISE(P, n_neighbors=K_NEAR).fit(torch.as_tensor(IMAGES))
+        LLISE(P, n_neighbors=K_NEAR).fit(IMAGES)
     assert caught.value is error or caught.value.__cause__ is error
-    assert backend.device_of(IMAGES) is None

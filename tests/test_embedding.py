@@ -6,11 +6,11 @@ import pytest
 from problems import KERNELS, blocks_of, bytes_of, callable_parts, constant_of, local_problems, photographs
 from scipy.optimize import check_grad
 
-from llise.embedding import content_start, exact_embedding, reconstruct
 from llise.engine import numba_admm, numba_linalg, numba_objective
-from llise.gram import Kernel
-from llise.objectives import embedding_gradient, embedding_value
-from llise.weights import exact_weights, semidefinite
+from llise.manifold.embedding import content_start, exact_embedding, reconstruct
+from llise.manifold.gram import Kernel
+from llise.manifold.objectives import embedding_gradient, embedding_value
+from llise.manifold.weights import exact_weights, semidefinite
 
 C = constant_of(64)
 kernels = callable_parts(numba_objective)

@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from llise import LLE, LLISE, DistortionRecognizer, KernelLLE, KernelLLISE, blocks, execution, pipeline
+from llise import LLE, LLISE, DistortionRecognizer, KernelLLE, KernelLLISE
+from llise.manifold import blocks, execution, pipeline
 
 IMAGES = photographs(24, 20, 13)  # sides that are no multiples of a block
 NEW = photographs(6, 20, 13, seed=4)

@@ -7,8 +7,8 @@ from problems import KERNELS, blocks_of, bytes_of, photographs
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel, sigmoid_kernel
 from sklearn.preprocessing import KernelCenterer
 
-from llise.blocks import prepare
-from llise.gram import Kernel, local_gram, new_gram, take_local, training_gram
+from llise.manifold.blocks import prepare
+from llise.manifold.gram import Kernel, local_gram, new_gram, take_local, training_gram
 
 THEIRS = {
     "poly": lambda x, y: polynomial_kernel(x, y, degree=3, gamma=1 / x.shape[1], coef0=1),

@@ -128,7 +128,7 @@ def test_functions_are_short(path):
 def test_imports_are_absolute(path):
     relative = [node.lineno for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom) and node.level]
     assert not relative, (
-        f"{name_of(path)}, lines {relative}: relative import; write 'from llise.blocks import BlockGrid' instead"
+        f"{name_of(path)}, lines {relative}: relative import; write from llise.manifold.blocks import BlockGrid"
     )
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from problems import bytes_of, photographs
 
-from llise import LLISE, pipeline
+from llise import LLISE
 from llise.engine.tasks import gather, run_chunks
+from llise.manifold import pipeline
 
 IMAGES = bytes_of(photographs(20, 40, 72))
 NEW = bytes_of(photographs(4, 40, 72, seed=4))
@@ -65,7 +66,7 @@ def test_more_than_256_images_need_wider_neighbours():
 def test_results_do_not_depend_on_how_images_are_cut_into_chunks(monkeypatch):
     whole = LLISE(**SETTINGS).fit(IMAGES)
     monkeypatch.setattr(pipeline, "BATCH", 3)
-    monkeypatch.setattr("llise.execution.blocks_at_once", lambda *_: 18)
+    monkeypatch.setattr("llise.manifold.execution.blocks_at_once", lambda *_: 18)
     other = LLISE(**SETTINGS, n_jobs=2).fit(IMAGES)
     np.testing.assert_array_equal(other.embedding_, whole.embedding_)
     np.testing.assert_array_equal(other.transform(NEW), whole.transform(NEW))

@@ -8,9 +8,9 @@ from oracle import neighbours
 from problems import blocks_of, bytes_of, photographs
 from sklearn.neighbors import NearestNeighbors
 
-from llise.blocks import prepare
-from llise.gram import Kernel, new_gram, training_gram
-from llise.neighbors import new_neighbors, training_neighbors
+from llise.manifold.blocks import prepare
+from llise.manifold.gram import Kernel, new_gram, training_gram
+from llise.manifold.neighbors import new_neighbors, training_neighbors
 
 
 def gram_of(raw, name="linear", data_range=1.0):

@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
 
 from llise import LLE, LLISE, DistortionRecognizer, KernelLLE, KernelLLISE
-from llise.recognition import nearest_images, nearest_labels, vote_shares
+from llise.manifold.recognition import nearest_images, nearest_labels, vote_shares
 
 IMAGES = photographs(24, 24, 16)
 NAMES = np.array(["blur", "jpeg", "noise"])[np.arange(24) % 3]

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from llise import LLE, LLISE, KernelLLE, KernelLLISE, continuity, trustworthiness
-from llise.blocks import BlockGrid
-from llise.inverse import images_of, inverse_weights
+from llise.manifold.blocks import BlockGrid
+from llise.manifold.inverse import images_of, inverse_weights
 
 IMAGES = photographs(24, 20, 13)  # sides that are no multiples of a block
 NEW = photographs(6, 20, 13, seed=4)

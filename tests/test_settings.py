@@ -6,7 +6,7 @@ from problems import photographs
 from sklearn.base import clone
 
 from llise import LLE, LLISE, KernelLLE, KernelLLISE
-from llise.objectives import ssim_constant
+from llise.manifold.objectives import ssim_constant
 
 IMAGES = photographs(24, 20, 13)  # sides that are no multiples of a block
 

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from skimage.metrics import structural_similarity
 
 from llise import ssim, ssim_distance
-from llise.objectives import ssim_constant
+from llise.manifold.objectives import ssim_constant
 
 grey = st.floats(0, 1, allow_nan=False, width=32)
 pairs = hnp.arrays(np.float64, (2, 16), elements=grey)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from problems import blocks_of, bytes_of, photographs
 
-from llise.blocks import BlockGrid, prepare
-from llise.embedding import content_start, reconstruct
-from llise.gram import Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
-from llise.neighbors import new_neighbors, training_neighbors
-from llise.objectives import reconstruction_value
+from llise.manifold.blocks import BlockGrid, prepare
+from llise.manifold.embedding import content_start, reconstruct
+from llise.manifold.gram import Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
+from llise.manifold.neighbors import new_neighbors, training_neighbors
+from llise.manifold.objectives import reconstruction_value
 
 LINEAR = Kernel("linear")
 RANGES = [(np.uint8, 255, 64), (np.uint8, 255, 25), (np.uint8, 255, 258), (np.uint16, 65535, 81), (bool, 1, 9)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from training.fields import log_uniform, luma, noise, unit
+from training.fields import log_uniform, luma, smooth, unit
 
 
 def _box(image: np.ndarray, size: int) -> np.ndarray:
@@ -242,10 +242,10 @@ def toned(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def thrown(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Black and white by a threshold that is noisy, uneven or local."""
-    grey, form = luma(image), int(rng.integers(3))
-    if form == 0:
-        bound = 128 + rng.uniform(5, 40) * ndimage.gaussian_filter(noise(grey.shape, rng), 1)
+    """Black and white by a threshold that is uneven or local."""
+    grey = luma(image)
+    if rng.random() < 0.3:
+        bound = grey.mean() + rng.uniform(20, 60) * smooth(grey.shape, rng.uniform(15, 60), rng)
     else:
         bound = _box(grey, int(rng.integers(7, 40))) - rng.uniform(-10, 10)
     return np.where(grey > bound, 255.0, 0.0)[..., None].repeat(3, 2)

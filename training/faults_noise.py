@@ -17,7 +17,7 @@ def white(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     elif form == 1:
         field = rng.laplace(size=shape)
     elif form == 2:
-        field = np.clip(rng.standard_t(3, size=shape), -30, 30)
+        field = np.clip(rng.standard_t(2, size=shape), -30, 30)
     elif form == 3:
         field = rng.exponential(size=shape)
     else:
@@ -38,7 +38,7 @@ def correlated(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def grain(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Film grain: soft, strongest in the middle greys."""
     field = unit(
-        ndimage.gaussian_filter(noise(own_or_common(image.shape, rng), rng), (s := rng.uniform(0.5, 1.3), s, 0))
+        ndimage.gaussian_filter(noise(own_or_common(image.shape, rng), rng), (s := rng.uniform(0.7, 1.5), s, 0))
     )
     grey = luma(image)[..., None] / 255
     return image + log_uniform(rng, 6, 40) * field * (4 * grey * (1 - grey)) ** rng.uniform(0.5, 2)
@@ -113,14 +113,10 @@ def spots(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return image + field * (colour - image)
 
 
-def uneven_noise(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Noise that is strong at edges, in flat parts, or in patches."""
-    form = int(rng.integers(3))
-    if form == 2:
-        where = (smooth(image.shape, rng.uniform(4, 30), rng) > 0.5).astype(np.float32)
-    else:
-        slope = ndimage.gaussian_gradient_magnitude(luma(image), 1.0, truncate=3)
-        where = slope / (slope.mean() + 1) if form == 0 else np.exp(-slope / 4)
+def noisy_edges(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Noise that grows with the slope of the picture."""
+    slope = ndimage.gaussian_gradient_magnitude(luma(image), rng.uniform(0.7, 1.5), truncate=3)
+    where = (slope / (slope.mean() + 1)) ** rng.uniform(1, 2)
     return image + log_uniform(rng, 5, 40) * where[..., None] * noise(own_or_common(image.shape, rng), rng)
 
 
@@ -195,9 +191,9 @@ def shading(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def shadow(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A soft shadow or a patch of light with a smooth outline."""
+    """A soft shadow or a patch of light that fades all over; with a firm outline it would be contrast in a region."""
     form = str(rng.choice(["polygon", "blob", "ellipse", "stroke"]))
-    mask = feathered(draw_mask(image.shape[:2], rng, form), rng.uniform(1, 10))[..., None]
+    mask = feathered(draw_mask(image.shape[:2], rng, form), rng.uniform(12, 40))[..., None]
     return image * np.exp(float(rng.choice([-1, -1, 0.6])) * rng.uniform(0.15, 0.9) * mask)
 
 

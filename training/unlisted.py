@@ -44,7 +44,7 @@ FAMILIES = (
     Family("tiled_pattern", (noises.tiled_pattern,)),
     Family("uneven_cells", (noises.uneven_cells,)),
     Family("spots", (noises.spots,)),
-    Family("uneven_noise", (noises.uneven_noise,)),
+    Family("noisy_edges", (noises.noisy_edges,)),
     Family("weather", (noises.rain, noises.snow), held_out=True),
     Family("screen", (noises.scan_lines, noises.screen_dots)),
     Family("halftone", (noises.halftone,), held_out=True),

@@ -25,7 +25,7 @@ from attacks.picture_bytes import encoded, scene
 
 NAME = "workers"
 KILLS = 40
-STAGES = ("llise.datasets._single", "llise.execution.fit_chunk", "llise.execution.transform_chunk")
+STAGES = ("llise.datasets._single", "llise.manifold.execution.fit_chunk", "llise.manifold.execution.transform_chunk")
 """What is done on workers: making the training images, learning their manifold, placing a copy in it."""
 
 CLUSTERS = 10

@@ -68,34 +68,24 @@ else:
 # %%
 # A GPU
 # -----
-# ``device="cuda"`` takes NumPy arrays there and back. Torch tensors are worked on
-# where they are, and the coordinates are tensors on the same device. Without a GPU the
-# same code runs on torch's CPU device, which shows that it works but not that it is
-# fast; without torch it is left out.
+# ``device="cuda"`` takes NumPy arrays there and back. Arrays of CuPy and tensors of
+# torch are worked on where they are, and the coordinates are of the same kind. Where no
+# NVIDIA GPU is, this part is left out.
 
 try:
-    import torch
-except ImportError:
-    print("torch is not installed: pip install 'llise[gpu]'")
+    import cupy
+
+    gpus = cupy.cuda.runtime.getDeviceCount()
+except Exception as error:  # no CuPy, or no driver
+    print(f"no GPU here ({type(error).__name__}): pip install 'llise[gpu]'")
 else:
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    print("GPU:", torch.cuda.get_device_name() if device == "cuda" else "none here")
-    small = slice(None), slice(0, 64), slice(0, 64)  # the way of a GPU is slow on a CPU
-    images = torch.as_tensor(
-        training.images[small] if device == "cpu" else training.images, device=device
-    )
-    fit(f"torch, {device}", llise.LLISE(**settings), images)
+    fit(f"GPU (of {gpus})", llise.LLISE(**settings, device="cuda"))
 
 # %%
 # The same map
 # ------------
 # However it is computed, an image ends in the same place: the largest difference of a
 # coordinate is below each map.
-
-
-def as_numpy(array):
-    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
-
 
 figure, axes = plt.subplots(
     1,
@@ -106,13 +96,9 @@ figure, axes = plt.subplots(
 )
 first = next(iter(learners.values()))
 for panel, (name, learner) in zip(axes[0], learners.items()):
-    plot.image_map(as_numpy(learner.image_map()), training.labels, ax=panel)
-    coordinates = as_numpy(learner.embedding_)
-    words = "64 x 64 pixels only"
-    if coordinates.shape == first.embedding_.shape:
-        difference = np.abs(coordinates - first.embedding_).max()
-        words = f"largest difference {difference:.1g}"
-    panel.set(title=name, xlabel=words)
+    plot.image_map(learner.image_map(), training.labels, ax=panel)
+    difference = np.abs(learner.embedding_ - first.embedding_).max()
+    panel.set(title=name, xlabel=f"largest difference {difference:.1g}")
 plot.kind_legend(figure)
 plt.show()
 

@@ -16,7 +16,6 @@ import click
 
 import llise
 from llise.cli import signals, streams
-from llise.cli.benchmark import benchmark
 from llise.cli.cache import cache
 from llise.cli.check import check
 from llise.cli.completion import completion
@@ -109,7 +108,7 @@ def commands() -> None:
     """
 
 
-for _command in (demo, diagnose, check, serve, teach, fit, distort, info, reproduce, benchmark, cache, completion):
+for _command in (demo, diagnose, check, serve, teach, fit, distort, info, reproduce, cache, completion):
     commands.add_command(_command)
 
 

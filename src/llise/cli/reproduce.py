@@ -13,8 +13,6 @@ from llise.cli.running import say, session
 FOLDER = "llise-reproduction"
 FILES = ("results.json", "timings.json", "report.md", "report.html", "figures/*", "parts/*")
 """What the command writes in its folder."""
-DOCUMENTS = ("reproduction.md", "reproduction.json", "figures/*")
-"""What it writes in the folder of documents."""
 
 
 @click.command(
@@ -34,30 +32,24 @@ DOCUMENTS = ("reproduction.md", "reproduction.json", "figures/*")
     "lle-rbf, lle-sigmoid.",
 )
 @click.option("--quick", is_flag=True, help="Use only the middle of the image; takes seconds.")
-@click.option(
-    "--docs",
-    type=OutputFolder(*DOCUMENTS),
-    hidden=True,
-    help="Copy the Markdown page and its figures into this folder.",
-)
 @jobs_option
 @scheduler_option
 @seed_option
 @quiet_option
 def reproduce(
-    image: Path | None, out: Path, methods: tuple[str, ...], quick: bool, docs: Path | None,
+    image: Path | None, out: Path, methods: tuple[str, ...], quick: bool,
     jobs: int, scheduler: str | None, seed: int, quiet: bool,
 ) -> None:  # fmt: skip
     """Run the experiments of the paper.
 
-    Runs the paper's eight methods and writes results.json, figures and a report (Markdown and HTML) on what
-    agrees with the paper and what does not. A run that was interrupted continues where it stopped.
+    Runs the paper's eight methods and writes results.json, figures and a report (Markdown and HTML)
+    with the paper's table beside ours. A run that was interrupted continues where it stopped.
     """
     with session(quiet, jobs, scheduler):
         from llise.images import read_image
 
         pixels = read_image(image) if image else None
-        from llise.reproduction import experiments, pages
+        from llise.reproduction import experiments, report
 
         reproduction = experiments.reproduce(
             pixels,
@@ -68,10 +60,8 @@ def reproduce(
             seed=seed,
             quiet=quiet,
         )
-        if docs:
-            pages.copy(reproduction.folder, docs)
     timings = reproduction.timings
-    for line in [*pages.as_text(reproduction.results).splitlines(), ""]:
+    for line in [*report.as_text(reproduction.results).splitlines(), ""]:
         say(line)
     say(f"Took {timings['wall_seconds']:.0f} s and {timings['peak_memory_mb'] / 1000:.2f} GB of memory.")
     say(f"Report: {out / 'report.html'}")

@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 
 from llise import datasets
 from llise.labels import LABELS
-from llise.recognition import nearest_images
-from llise.validation import check_integer
+from llise.manifold.recognition import nearest_images
+from llise.manifold.validation import check_integer
 
 N_NEAREST = 3
 """Nearest training images that are reported for each block."""
@@ -172,8 +172,8 @@ class ReferenceManifold:
         KeyError, ValueError
             Something is missing or does not belong together.
         """
-        from llise.base import with_tuples
-        from llise.estimators import LLISE
+        from llise.manifold.base import with_tuples
+        from llise.manifold.estimators import LLISE
 
         parameters = with_tuples(settings["learner"]["parameters"])
         model = cls(
@@ -205,7 +205,7 @@ class ReferenceManifold:
             raise NotFittedError("this ReferenceManifold is not fitted; call fit with the reference first")
 
     def _learner(self) -> Any:
-        from llise.estimators import LLISE
+        from llise.manifold.estimators import LLISE
 
         return LLISE(
             self.n_components,

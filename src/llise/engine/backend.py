@@ -1,352 +1,168 @@
-"""What differs between array libraries: namespaces, devices and conversions.
+"""Arrays of NumPy and CuPy, and those of torch, which are passed to these and back by DLPack without a copy.
 
-Results come back in the library, and on the device, of the input.
+All computing is done with NumPy arrays on the CPU or CuPy arrays on an NVIDIA GPU.  Results come back in the library,
+and on the device, of the input.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 
 Array = Any
-
-
-def namespace(array: Array) -> Any:
-    """Return the array API namespace of an array.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    module
-        NumPy itself for NumPy arrays; for torch tensors the namespace that array-api-compat provides.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import namespace
-    >>> namespace(np.zeros(2)) is np
-    True
-    """
-    if isinstance(array, np.ndarray | np.generic):
-        return np
-    if hasattr(array, "__array_namespace__"):
-        return array.__array_namespace__()
-    return _compat().array_namespace(array)
+WITHOUT_CUPY = "pip install 'llise[gpu]' (CuPy, for NVIDIA GPUs)"
 
 
 @cache
-def _compat() -> Any:
-    """array-api-compat, which gives torch the standard's names; scikit-learn brings a copy.
-
-    Kept, since Python searches all its folders each time for a module that is not installed.
-    """
+def cupy() -> Any:
+    """Return CuPy, or None where it is not installed or cannot be loaded."""
     try:
-        return import_module("array_api_compat")
-    except ImportError:
-        return import_module("sklearn.externals.array_api_compat")
+        import cupy
+    except ModuleNotFoundError:
+        return None
+    except Exception as error:  # a CUDA library that cannot be loaded
+        reason = str(error).partition("\n")[0]
+        warnings.warn(
+            f"CuPy cannot be used ({type(error).__name__}: {reason}); the CPU computes the same.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None
+    return cupy
+
+
+def _library(array: Array) -> str:
+    return type(array).__module__.partition(".")[0]
 
 
 def is_torch(array: Array) -> bool:
-    """Return whether an array is a torch tensor, without importing torch.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import is_torch
-    >>> is_torch(np.zeros(2))
-    False
-    """
-    return type(array).__module__.partition(".")[0] == "torch"
+    """Return whether an array is a torch tensor, without importing torch."""
+    return _library(array) == "torch"
 
 
-def device_of(array: Array) -> Any:
-    """Return the device of an array as its namespace's creation functions take it.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    device or None
-        None for NumPy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import device_of
-    >>> device_of(np.zeros(2)) is None
-    True
-    """
-    return None if isinstance(array, np.ndarray) else array.device
+def on_gpu(array: Array) -> bool:
+    """Return whether an array is CuPy's."""
+    return _library(array) == "cupy"
 
 
-def to_device(array: Array, device: Any) -> Array:
-    """Return a NumPy array as a torch tensor on a device, and any other array as it is.
-
-    Parameters
-    ----------
-    array : array
-    device : str, torch.device or None
-        None leaves NumPy arrays as they are, too.
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import to_device
-    >>> to_device(np.zeros(2), None)
-    array([0., 0.])
-    """
-    if device is None or not isinstance(array, np.ndarray):
-        return array
-    check_device(device)
-    import torch
-
-    return torch.as_tensor(np.ascontiguousarray(array), device=device)
+def namespace(array: Array) -> Any:
+    """Return the module with the functions for an array: CuPy for its arrays, else NumPy."""
+    return cupy() if on_gpu(array) else np
 
 
 def check_device(device: Any) -> None:
-    """Refuse a device that torch does not have here.
-
-    Parameters
-    ----------
-    device : str, torch.device or None
-        None needs no torch.
-
-    Raises
-    ------
-    ImportError
-        Torch is not installed; the message names the extra.
-    ValueError
-        There is no such device.
-
-    Examples
-    --------
-    >>> from llise.engine.backend import check_device
-    >>> check_device(None)
-    """
-    if device is None:
+    """Refuse a device other than None, "cpu" and the NVIDIA GPUs that are here: "cuda", "cuda:1"."""
+    if device is None or device == "cpu":
         return
+    kind, _, number = str(device).partition(":")
+    if kind != "cuda" or not (number.isdecimal() or number == ""):
+        raise ValueError(f"device={device!r} cannot be used; use 'cpu', 'cuda' or None.")
+    if cupy() is None:
+        raise ImportError(f"device={device!r} needs CuPy; install it with {WITHOUT_CUPY}, or use device=None")
     try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            f"device={device!r} needs torch; install it with pip install 'llise[gpu]', or use device=None"
-        ) from error
-    try:
-        usable = torch.empty(1, device=device).device.type != "meta"  # which holds no values
-    except Exception as error:  # torch raises RuntimeError, AssertionError, TypeError and more
+        count = cupy().cuda.runtime.getDeviceCount()
+    except Exception as error:  # CuPy's errors of the CUDA driver
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"device={device!r} cannot be used here ({reason}); use 'cpu', 'cuda' or None.") from error
-    if not usable:
-        raise ValueError(f"device={device!r} cannot be used: it holds no values; use 'cpu', 'cuda' or None.")
+        raise ValueError(f"device={device!r} cannot be used here ({reason}); use 'cpu' or None.") from error
+    if int(number or 0) >= count:
+        raise ValueError(f"device={device!r} cannot be used here ({count} GPUs); use 'cpu', 'cuda' or None.")
 
 
-def like(array: Array, values: np.ndarray) -> Array:
-    """Return NumPy values as an array in the namespace and on the device of another.
+def working(array: Array, device: Any = None) -> Array:
+    """Return an array for computing: NumPy's or CuPy's, with the memory of the input where the device is the same."""
+    if on_gpu(array):
+        return array
+    if is_torch(array):
+        array = array.detach()
+        if array.device.type != "cuda":
+            array = array.cpu().numpy()
+        elif cupy() is None:
+            _say_without_cupy()
+            array = array.cpu().numpy()
+        else:
+            return cupy().from_dlpack(array)
+    elif not isinstance(array, np.ndarray):
+        array = np.asarray(array)
+    if device is None or device == "cpu":
+        return array
+    check_device(device)
+    with cupy().cuda.Device(int(str(device).partition(":")[2] or 0)):
+        return cupy().asarray(array)
 
-    Parameters
-    ----------
-    array : array
-        Gives namespace and device.
-    values : numpy.ndarray
 
-    Returns
-    -------
-    array
+@cache
+def _say_without_cupy() -> None:
+    warnings.warn(
+        f"tensors on a GPU are worked on by the CPU, since CuPy is not there; install it with {WITHOUT_CUPY}.",
+        RuntimeWarning,
+        stacklevel=4,
+    )
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import like
-    >>> like(np.zeros(2), np.arange(3))
-    array([0, 1, 2])
-    """
-    xp = namespace(array)
-    return values if xp is np else xp.asarray(values, device=device_of(array))
+
+def on_device_of(array: Array) -> AbstractContextManager:
+    """Return the context in which CuPy works on the GPU of an array; each thread needs its own."""
+    return array.device if on_gpu(array) else nullcontext()
+
+
+def like(array: Array, values: Array) -> Array:
+    """Return values where another array is."""
+    return cupy().asarray(values) if on_gpu(array) else to_numpy(values)
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """Return an array as a NumPy array on the CPU.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    numpy.ndarray
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import to_numpy
-    >>> to_numpy(np.arange(3))
-    array([0, 1, 2])
-    """
+    """Return an array as a NumPy array on the CPU."""
     if isinstance(array, np.ndarray):
         return array
+    if on_gpu(array):
+        return array.get()
     return array.detach().cpu().numpy() if is_torch(array) else np.asarray(array)
 
 
 def as_input(array: Array, values: Array) -> Array:
-    """Return results in the library of the input: as NumPy arrays where the input is one, else as they are.
+    """Return results in the library and on the device of the input."""
+    if on_gpu(array):
+        return namespace(array).asarray(values)
+    if not is_torch(array):
+        return to_numpy(values)
+    import torch
 
-    Parameters
-    ----------
-    array : array
-        The input.
-    values : array
-        The results, which were computed on a device where one was asked for.
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import as_input
-    >>> as_input(np.zeros(2), np.arange(3))
-    array([0, 1, 2])
-    """
-    return to_numpy(values) if isinstance(array, np.ndarray) else values
+    tensor = torch.from_dlpack(values) if on_gpu(values) else torch.as_tensor(values)
+    return tensor.to(array.device)
 
 
 def in_float64(values: Array) -> Array:
-    """Return values in float64, without a copy where they are so already.
-
-    Parameters
-    ----------
-    values : array
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import in_float64
-    >>> in_float64(np.float32([0.5, 2]))
-    array([0.5, 2. ])
-    """
-    xp = namespace(values)
-    return xp.astype(values, xp.float64, copy=False)
+    """Return values in float64, without a copy where they are so already."""
+    return namespace(values).astype(values, np.float64, copy=False)
 
 
 def blocks_at_once(array: Array, bytes_per_block: int, on_cpu: int) -> int:
-    """Return how many blocks a chunk may have.
-
-    Parameters
-    ----------
-    array : array
-        What is worked on.
-    bytes_per_block : int
-        Memory that the steps need for one block.
-    on_cpu : int
-        The number on a CPU.
-
-    Returns
-    -------
-    int
-        As many as half of the free memory of a GPU holds; ``on_cpu`` elsewhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import blocks_at_once
-    >>> blocks_at_once(np.zeros(2), 1000, 64)
-    64
-    """
-    if not (is_torch(array) and array.device.type == "cuda"):
+    """Return how many blocks a chunk may have: what half of the free memory of a GPU holds; ``on_cpu`` elsewhere."""
+    if not on_gpu(array):
         return on_cpu
-    import torch
-
-    free, _ = torch.cuda.mem_get_info(array.device)
+    with on_device_of(array):
+        free = cupy().cuda.runtime.memGetInfo()[0] + cupy().get_default_memory_pool().free_bytes()
     return max(1, free // (2 * bytes_per_block))
-
-
-def too_few_for_device(array: Array, blocks: int) -> bool:
-    """Return whether so few blocks are left that the CPU's cores finish them sooner than a GPU.
-
-    Parameters
-    ----------
-    array : array
-        What is worked on.
-    blocks : int
-        Blocks that are left.
-
-    Returns
-    -------
-    bool
-        False if the array is not on a GPU.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.backend import too_few_for_device
-    >>> too_few_for_device(np.zeros(2), 1)
-    False
-    """
-    return is_torch(array) and array.device.type == "cuda" and blocks <= 64 * cpu_count()
 
 
 @contextmanager
 def explained_device_errors() -> Iterator[None]:
-    """Say what to do about the errors of a GPU that is out of memory, fails or is lost.
-
-    Yields
-    ------
-    None
-        While the GPU may be used.
-
-    Raises
-    ------
-    MemoryError
-        The device has too little free memory.
-    RuntimeError
-        The device has failed.
-
-    Examples
-    --------
-    >>> from llise.engine.backend import explained_device_errors
-    >>> with explained_device_errors():
-    ...     1 + 1
-    2
-    """
+    """Say what to do about the errors of a GPU that is out of memory, fails or is lost."""
     try:
         yield
     except Exception as error:
-        kinds = {kind.__name__ for kind in type(error).__mro__}  # torch's own classes, without importing torch
+        kinds = {kind.__name__ for kind in type(error).__mro__}  # CuPy's own classes, without importing it
         reason = str(error).partition("\n")[0]
         if "OutOfMemoryError" in kinds:
             raise MemoryError(
                 f"the GPU has too little free memory ({reason}); end other programs that use it, use fewer or smaller "
                 "images, or device=None to work on the CPU."
             ) from error
-        if "AcceleratorError" in kinds or ("RuntimeError" in kinds and "CUDA error" in reason):
+        if kinds & {"CUDARuntimeError", "CUDADriverError", "AcceleratorError"}:
             raise RuntimeError(
                 f"the GPU failed or was lost ({reason}); there is no result. Start the program again, or use "
                 "device=None to work on the CPU."

@@ -1,14 +1,13 @@
-"""CUDA kernels for torch tensors on an NVIDIA GPU: compiled at run time by CuPy, launched on torch's stream.
+"""CUDA kernels for CuPy arrays on an NVIDIA GPU: compiled at run time, launched on CuPy's stream.
 
-The sources are the files of the folder ``cuda``.  Where a kernel cannot be used (:class:`Unsuitable`), the step of the
-array namespace answers: :func:`or_array_step` sees to that.
+The sources are the files of the folder ``cuda``.  Where a kernel cannot be used (:class:`Unsuitable`), the compiled
+engine answers on the CPU, and says so once: :func:`or_on_cpu` sees to that.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from llise.engine import tolerances
-from llise.engine.backend import is_torch
+from llise.engine.backend import cupy, like, namespace, on_gpu, to_numpy
 
 Array = Any
 WARP = 32  # threads that run together
@@ -24,246 +23,93 @@ SOURCES = Path(__file__).parent / "cuda"
 
 
 class Unsuitable(Exception):
-    """A kernel cannot be used: this device has too little shared memory for the problem, or it cannot be compiled."""
-
-
-@cache
-def cupy() -> Any:
-    """Return CuPy, or None where it is not installed or cannot be loaded.
-
-    Returns
-    -------
-    module or None
-
-    Examples
-    --------
-    >>> from llise.engine.cuda_launch import cupy
-    >>> cupy() is None or cupy().__name__ == "cupy"
-    True
-    """
-    try:
-        import cupy
-    except ModuleNotFoundError:
-        return None
-    except Exception as error:  # a CUDA library that cannot be loaded
-        _warn("CuPy", error)
-        return None
-    return cupy
+    """A kernel cannot be used: it does not fit this device or problem, or it cannot be compiled."""
 
 
 def serves(array: Array) -> bool:
-    """Return whether the kernels serve an array: a torch tensor on an NVIDIA GPU, with CuPy installed.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.cuda_launch import serves
-    >>> serves(np.zeros(2))
-    False
-    """
-    if not (is_torch(array) and array.device.type == "cuda"):
-        return False
-    import torch
-
-    return torch.version.cuda is not None and cupy() is not None
+    """Return whether the kernels serve an array."""
+    return on_gpu(array)
 
 
-def or_array_step(array_step: Callable) -> Callable[[Callable], Callable]:
-    """Return the decorator that lets the array namespace answer where a kernel is :class:`Unsuitable`.
+def or_on_cpu(step: Callable) -> Callable:
+    """Let the compiled engine answer where a kernel is :class:`Unsuitable`."""
 
-    Parameters
-    ----------
-    array_step : callable
-        The same step in the array namespace.
+    @wraps(step)
+    def run(*arguments: Any) -> Any:
+        try:
+            return step(*arguments)
+        except Unsuitable as error:
+            say_on_cpu(step.__name__, str(error))
+            return on_cpu(step.__name__, arguments)
 
-    Returns
-    -------
-    callable
-        The decorator.
+    return run
 
-    Examples
-    --------
-    >>> from llise.engine.cuda_launch import Unsuitable, or_array_step
-    >>> @or_array_step(abs)
-    ... def absolute(x):
-    ...     raise Unsuitable
-    >>> absolute(-2)
-    2
-    """
 
-    def decorated(step: Callable) -> Callable:
-        @wraps(step)
-        def run(*arguments: Any, **options: Any) -> Any:
-            try:
-                return step(*arguments, **options)
-            except Unsuitable:
-                return array_step(*arguments, **options)
+@cache
+def say_on_cpu(step: str, reason: str) -> None:
+    """Warn, once, that a step is computed by the CPU."""
+    warnings.warn(f"the CPU computes {step} for the GPU: {reason}.", RuntimeWarning, stacklevel=4)
 
-        return run
 
-    return decorated
+def on_cpu(step: str, arguments: tuple) -> Any:
+    """Run a step of the compiled engine on arrays of a GPU; what it writes into its arguments goes back there."""
+    from llise.engine import numba_engine  # here, so that Numba is imported when it is needed
+
+    there = arguments[0]
+    host = [to_numpy(v) if hasattr(v, "shape") else v for v in arguments]
+    result = getattr(numba_engine, step)(*host)
+    if step.endswith("_embedding"):
+        for before, after in zip(arguments, host):
+            if on_gpu(before):
+                before[...] = like(before, after)
+    if isinstance(result, tuple):
+        return tuple(like(there, v) for v in result)
+    return None if result is None else like(there, result)
 
 
 def whole_warps(threads: int) -> int:
-    """Return a number of threads, rounded up to whole warps.
-
-    Parameters
-    ----------
-    threads : int
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> from llise.engine.cuda_launch import whole_warps
-    >>> whole_warps(121)
-    128
-    """
+    """Return a number of threads, rounded up to whole warps."""
     return -(-threads // WARP) * WARP
 
 
 @cache
 def shared_memory_limit(device: int) -> int:
-    """Return the bytes of shared memory that a thread block of a device can have.
-
-    Parameters
-    ----------
-    device : int
-        Its index.
-
-    Returns
-    -------
-    int
-    """
+    """Return the bytes of shared memory that a thread block of a device can have."""
     return cupy().cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"]
 
 
 def launch(name: str, constants: dict[str, Any], blocks: int, threads: int, shared: int, *arguments: Any) -> None:
-    """Launch a kernel on the device and the current stream of the tensors.
+    """Launch the kernel ``file.function`` on the current device, compiled with constants, with its shared bytes.
 
-    Parameters
-    ----------
-    name : str
-        ``file.function``: one of the files in the folder ``cuda``, and a kernel in it.
-    constants : dict
-        Names and values that the source is compiled with.
-    blocks, threads : int
-        Number of thread blocks; threads in a block.
-    shared : int
-        Bytes of shared memory of a block.
-    *arguments
-        Of the kernel: contiguous tensors, NumPy scalars of the kernel's types, or None for a null pointer.
-
-    Raises
-    ------
-    Unsuitable
-        The device has less shared memory, or the kernel cannot be compiled or launched; a warning says the latter.
+    Arguments are contiguous arrays, NumPy scalars of the kernel's types, or None for a null pointer.
     """
-    device = next(argument.device.index for argument in arguments if is_torch(argument))
+    device = cupy().cuda.runtime.getDevice()
     if shared > shared_memory_limit(device):
-        raise Unsuitable
-    import torch
-
-    with cupy().cuda.Device(device):
-        kernel = _compiled(device, name, tuple(sorted(constants.items())))
-        try:
-            kernel.max_dynamic_shared_size_bytes = shared
-            with _stream(torch.cuda.current_stream(device).cuda_stream):
-                kernel((blocks,), (threads,), tuple(_passed(argument) for argument in arguments), shared_mem=shared)
-        except Exception as error:  # CuPy's errors of the CUDA driver
-            _warn(f"the CUDA kernel {name}", error)
-            raise Unsuitable from error
-
-
-@dataclass(frozen=True)
-class _Stream:
-    """A stream of torch, for other libraries."""
-
-    handle: int
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return 0, self.handle  # version of this protocol, stream
-
-
-def _stream(handle: int) -> Any:
-    """A stream of torch as one of CuPy, which has the first way since version 14."""
-    stream = cupy().cuda.Stream
-    if hasattr(stream, "from_external"):
-        return stream.from_external(_Stream(handle))
-    return cupy().cuda.ExternalStream(handle)
-
-
-def _passed(argument: Any) -> Any:
-    """An argument as CuPy takes it: of a tensor its address (DLPack, which passes the same, takes 0.1 ms)."""
-    if argument is None:
-        return np.uintp(0)
-    if not is_torch(argument):
-        return argument
-    assert argument.is_contiguous()
-    return np.uintp(argument.data_ptr())
-
-
-def _compiled(device: int, name: str, constants: tuple[tuple[str, Any], ...]) -> Any:
-    kernel = compiled_or_error(device, name, constants)
+        raise Unsuitable(f"its kernel needs {shared} bytes of shared memory, more than the device has")
+    kernel = compiled_or_error(device, name, tuple(sorted(constants.items())))
     if isinstance(kernel, Exception):
-        raise Unsuitable from kernel
-    return kernel
+        raise Unsuitable(_reason(kernel)) from kernel
+    passed = tuple(np.uintp(0) if argument is None else argument for argument in arguments)
+    try:
+        kernel.max_dynamic_shared_size_bytes = shared
+        kernel((blocks,), (threads,), passed, shared_mem=shared)
+    except Exception as error:  # CuPy's errors of the CUDA driver
+        raise Unsuitable(_reason(error)) from error
 
 
 @cache
 def compiled_or_error(device: int, name: str, constants: tuple[tuple[str, Any], ...]) -> Any:
-    """Compile a kernel, once; CuPy keeps compiled kernels on disk.
-
-    Parameters
-    ----------
-    device : int
-        Index of the device.
-    name : str
-        As in :func:`launch`.
-    constants : tuple of (str, value)
-
-    Returns
-    -------
-    cupy.RawKernel or Exception
-        The kernel, or why it cannot be compiled, of which a warning was given.
-    """
+    """Compile a kernel, once, or return why it cannot be compiled; CuPy keeps compiled kernels on disk."""
     file, _, function = name.partition(".")
     options = ("-std=c++17", *(f"-D{key}={value}" for key, value in constants))
     try:
         return cupy().RawModule(code=source_of(file), options=options).get_function(function)
     except Exception as error:
-        _warn(f"the CUDA kernel {name}", error)
         return error
 
 
 def source_of(file: str) -> str:
-    """Return the CUDA source of a file: the limits of all engines, the headers that it needs, then itself.
-
-    Parameters
-    ----------
-    file : str
-        Name without ending.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from llise.engine.cuda_launch import source_of
-    >>> "sphere_weights" in source_of("weights")
-    True
-    """
+    """Return the CUDA source of a file: the limits of all engines, the headers that it needs, then itself."""
     limits = {name: value for name, value in vars(tolerances).items() if name.isupper()}
     limits["NULL_SPACE"] = limits.pop("NULL")  # a macro of C
     lines = [f"#define {name} {value!r}" for name, value in limits.items()]
@@ -271,10 +117,11 @@ def source_of(file: str) -> str:
     return "\n".join(lines + [(SOURCES / part).read_text(encoding="utf-8") for part in (*headers, f"{file}.cu")])
 
 
-def _warn(what: str, error: Exception) -> None:
-    reason = str(error).partition("\n")[0]
-    warnings.warn(
-        f"{what} cannot be used ({type(error).__name__}: {reason}); slower steps of torch compute the same.",
-        RuntimeWarning,
-        stacklevel=5,
-    )
+def contiguous(array: Array, dtype: Any = None) -> Array:
+    """Return an array as a kernel takes it."""
+    return namespace(array).ascontiguousarray(array, dtype=dtype)
+
+
+def _reason(error: Exception) -> str:
+    first = str(error).partition("\n")[0]
+    return f"its CUDA kernel cannot be used ({type(error).__name__}: {first})"

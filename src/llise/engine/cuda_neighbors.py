@@ -1,4 +1,4 @@
-"""The nearest neighbours and the local problems by CUDA kernels (``cuda/neighbors.cu``)."""
+"""The nearest neighbours and what is taken of them, by CUDA kernels (``cuda/neighbors.cu``)."""
 
 from __future__ import annotations
 
@@ -6,29 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from llise.engine import array_neighbors
 from llise.engine.backend import like, namespace
-from llise.engine.cuda_launch import WARP, Unsuitable, launch, or_array_step, whole_warps
+from llise.engine.cuda_launch import WARP, Unsuitable, contiguous, launch, or_on_cpu, whole_warps
 
 Array = Any
 MOST_THREADS = 1024  # of a thread block
 
 
-@or_array_step(array_neighbors.nearest)
+@or_on_cpu
 def nearest(products: Array, norms: Array, k: int, identical: np.ndarray, exclude_self: bool) -> Array:
     """The k training images nearest to each image: smallest ``|x_r|^2 - 2 <x, x_r>``, ties by index (eq. 12)."""
-    xp = namespace(products)
     b, m, n = products.shape
-    out = xp.empty((b, m, k), dtype=xp.int64, device=products.device)
+    out = namespace(products).empty((b, m, k), dtype=np.int64)
     threads = 2 * WARP
     sizes = -(-b * m // threads), threads, _list_bytes(threads, k)
     shape = np.int64(b * m), np.int32(m), np.int32(n), np.int32(exclude_self)
-    arrays = products.contiguous(), norms.contiguous(), like(products, np.asarray(identical, np.int64)), out
+    arrays = contiguous(products), contiguous(norms), like(products, np.asarray(identical, np.int64)), out
     launch("neighbors.nearest", {"K": k, "VALUE": "double"}, *sizes, *shape, *arrays)
     return out
 
 
-@or_array_step(array_neighbors.training_problems)
+@or_on_cpu
 def training_problems(
     products: Array, q: int, factor: float, sums: Array, luminance: Array | None, k: int
 ) -> tuple[Array, Array, Array, Array]:
@@ -37,16 +35,30 @@ def training_problems(
     b, n, _ = products.shape
     threads = whole_warps(n)
     if threads > MOST_THREADS:
-        raise Unsuitable
-    neighbors = xp.empty((b, n, k), dtype=xp.int64, device=products.device)
-    K, kv, norms = (sums.new_empty((b, n, *shape)) for shape in ((k, k), (k,), ()))
-    value = "float" if products.dtype == xp.float32 else "double"
+        raise Unsuitable(f"its kernel takes {MOST_THREADS} images at the most")
+    neighbors = xp.empty((b, n, k), dtype=np.int64)
+    K, kv, norms = (xp.empty((b, n, *shape)) for shape in ((k, k), (k,), ()))
+    value = "float" if products.dtype == np.float32 else "double"
     sizes = b, threads, _list_bytes(threads, k) + 8 * (n * (n + 1) // 2)
     scalars = np.int32(n), np.float64(q), np.float64(factor)
-    inputs = products.contiguous(), sums.contiguous(), None if luminance is None else luminance.contiguous()
+    inputs = contiguous(products), contiguous(sums), None if luminance is None else contiguous(luminance)
     constants = {"K": k, "VALUE": value}
     launch("neighbors.training_problems", constants, *sizes, *scalars, *inputs, neighbors, K, kv, norms)
     return neighbors, K, kv, norms
+
+
+def take_local(gram: Array, neighbors: Array) -> Array:
+    """The parts K of the Gram matrices over each image's neighbours."""
+    xp = namespace(gram)
+    position = xp.arange(len(gram))[:, None, None, None]
+    return gram[position, neighbors[..., :, None], neighbors[..., None, :]]
+
+
+def reconstruct(weights: Array, neighbors: Array, coordinates: Array) -> Array:
+    """Coordinates sum_r w_r y_r of images from those of their neighbours (eq. 38)."""
+    xp = namespace(coordinates)
+    near = coordinates[xp.arange(len(coordinates))[:, None, None], neighbors]
+    return xp.sum(weights[..., None] * near, axis=2)
 
 
 def _list_bytes(threads: int, k: int) -> int:

@@ -6,36 +6,35 @@ from typing import Any
 
 import numpy as np
 
-from llise.engine import array_weights
 from llise.engine.backend import namespace
-from llise.engine.cuda_launch import WARP, Unsuitable, launch, or_array_step
+from llise.engine.cuda_launch import WARP, Unsuitable, contiguous, launch, or_on_cpu
 
 Array = Any
 MOST_NEIGHBORS = 64  # whose weights a thread has in registers
 
 
-@or_array_step(array_weights.reconstruction_values)
+@or_on_cpu
 def reconstruction_values(w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
     """f(w) of problems with any leading axes (eq. 13)."""
     k = w.shape[-1]
-    if not w.shape == kv.shape == K.shape[:-1] or w.shape[:-1] != a.shape or k > MOST_NEIGHBORS:
-        raise Unsuitable
-    w, K, kv, a = (v.contiguous() for v in (w, K, kv, a))
+    if k > MOST_NEIGHBORS:
+        raise Unsuitable(f"its kernel takes {MOST_NEIGHBORS} neighbours at the most")
+    w, K, kv, a = (contiguous(v) for v in (w, K, kv, a))
     out = namespace(a).empty_like(a)
-    problems, threads = a.numel(), 4 * WARP
+    problems, threads = a.size, 4 * WARP
     sizes = -(-problems // threads), threads, 0
     launch("weights.reconstruction_values", {"K": k}, *sizes, np.int64(problems), np.float64(c), w, K, kv, a, out)
     return out
 
 
-@or_array_step(array_weights.affine_weights)
+@or_on_cpu
 def affine_weights(K: Array, kv: Array, a: Array, c: float, ridge: float) -> Array:
     """Closed form of the affine problem (eq. 20-22)."""
     k = kv.shape[-1]
     return _solved("affine_weights", k * (k + 1) // 2 + 2 * k, K, kv, a, c, ridge)
 
 
-@or_array_step(array_weights.sphere_weights)
+@or_on_cpu
 def sphere_weights(K: Array, kv: Array, a: Array, c: float) -> Array:
     """Global optimum of the sphere problem (eq. 15-19)."""
     k = kv.shape[-1]
@@ -44,7 +43,7 @@ def sphere_weights(K: Array, kv: Array, a: Array, c: float) -> Array:
 
 def _solved(name: str, numbers: int, K: Array, kv: Array, a: Array, *settings: float) -> Array:
     """Weights by a kernel whose threads need so many numbers in shared memory each."""
-    K, kv, a = (v.contiguous() for v in (K, kv, a))
+    K, kv, a = (contiguous(v) for v in (K, kv, a))
     problems, k = kv.shape
     out = namespace(kv).empty_like(kv)
     sizes = -(-problems // WARP), WARP, 8 * WARP * numbers

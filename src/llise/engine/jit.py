@@ -42,24 +42,7 @@ NOT_CACHED = (
 
 
 def jit(**options: Any) -> Callable:
-    """Return the decorator that compiles a kernel: ``numba.njit`` with the options that all kernels share.
-
-    Parameters
-    ----------
-    **options
-        More options of ``numba.njit``, usually ``fastmath=FAST``.
-
-    Returns
-    -------
-    callable
-        The decorator.
-
-    Examples
-    --------
-    >>> from llise.engine.jit import FAST, jit
-    >>> callable(jit(fastmath=FAST))  # it is written above a kernel: @jit(fastmath=FAST)
-    True
-    """
+    """Return the decorator that compiles a kernel: ``numba.njit`` with the options that all kernels share."""
     options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "pipeline_class": _Compiler}
 
     def compiled(function: Callable) -> Callable:
@@ -80,30 +63,6 @@ def part(allocates: bool = False, **options: Any) -> Callable:
     It becomes part of each kernel that calls it; :func:`python_callable` makes a kernel of it.  Numba would optimise it
     on its own as well, translate it, make it callable from Python and cache it, all of which takes longer than the
     kernel itself.
-
-    Parameters
-    ----------
-    allocates : bool
-        Whether the function makes arrays.  Where it does not, it is compiled without counts of references to arrays.
-    **options
-        More options of ``numba.njit``, usually ``fastmath=FAST``.
-
-    Returns
-    -------
-    callable
-        The decorator.
-
-    Examples
-    --------
-    >>> from llise.engine.jit import jit, part
-    >>> @part()
-    ... def square(x):
-    ...     return x * x
-    >>> @jit()
-    ... def sum_of_squares(x, y):
-    ...     return square(x) + square(y)
-    >>> sum_of_squares(3, 4)
-    25
     """
     options |= {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options |= {"_nrt": allocates, "pipeline_class": _PartCompiler}
@@ -111,27 +70,7 @@ def part(allocates: bool = False, **options: Any) -> Callable:
 
 
 def python_callable(function: Any) -> Callable:
-    """Return what :func:`part` made as a kernel of its own, which Python can call, for tests and measurements.
-
-    Parameters
-    ----------
-    function : callable
-        A function with the decorator :func:`part`; Python itself must not call it.
-
-    Returns
-    -------
-    callable
-        The kernel.
-
-    Examples
-    --------
-    >>> from llise.engine.jit import part, python_callable
-    >>> @part()
-    ... def square(x):
-    ...     return x * x
-    >>> python_callable(square)(3)
-    9
-    """
+    """Return what :func:`part` made as a kernel of its own, which Python can call, for tests and measurements."""
     return jit(fastmath=function.targetoptions.get("fastmath", False))(function.py_func)
 
 
@@ -145,18 +84,7 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return no address, since Python does not call this code.
-
-        Parameters
-        ----------
-        name : str
-            Of a function.
-
-        Returns
-        -------
-        int
-            Always 0.
-        """
+        """Return no address, since Python does not call this code."""
         self._ensure_finalized()
         return 0
 
@@ -166,15 +94,7 @@ class _PartLibrary(JITCodeLibrary):
         return self
 
     def set_env(self, name: str, env: Any) -> None:
-        """Set no environment.
-
-        Parameters
-        ----------
-        name : str
-            Of the environment.
-        env : object
-            The environment.
-        """
+        """Set no environment."""
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -194,13 +114,7 @@ class _Compiler(CompilerBase):
     lowering = NativeLowering
 
     def define_pipelines(self) -> list:
-        """Return the steps.
-
-        Returns
-        -------
-        list of PassManager
-            One.
-        """
+        """Return the steps."""
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
         needed = [(step, why) for step, why in steps.passes if step not in (InlineClosureLikes, NopythonRewrites)]
         steps.passes = [(self.lowering if step is NativeLowering else step, why) for step, why in needed]
@@ -239,26 +153,14 @@ class RareCollections(event.Listener):
         self.usual = gc.get_threshold()
 
     def on_start(self, event: event.Event) -> None:
-        """Collect rarely from the outermost compilation on.
-
-        Parameters
-        ----------
-        event : numba.core.event.Event
-            Says which function is compiled.
-        """
+        """Collect rarely from the outermost compilation on."""
         if self.depth == 0:
             self.usual = gc.get_threshold()
             gc.set_threshold(self.usual[0] and max(self.usual[0], OBJECTS), *self.usual[1:])
         self.depth += 1
 
     def on_end(self, event: event.Event) -> None:
-        """Collect as usual after the outermost one.
-
-        Parameters
-        ----------
-        event : numba.core.event.Event
-            Says which function was compiled.
-        """
+        """Collect as usual after the outermost one."""
         self.depth -= 1
         if self.depth == 0:
             gc.set_threshold(*self.usual)
@@ -281,26 +183,14 @@ class CompilationNotice(event.Listener):
             warnings.warn(NOT_CACHED, RuntimeWarning, stacklevel=2)
 
     def on_start(self, event: event.Event) -> None:
-        """Print the notice when the first kernel of this package is compiled.
-
-        Parameters
-        ----------
-        event : numba.core.event.Event
-            Says which function is compiled.
-        """
+        """Print the notice when the first kernel of this package is compiled."""
         ours = event.data["dispatcher"].py_func.__module__.startswith("llise.")
         if self.pending and ours and sys.stderr is not None and sys.stderr.isatty():
             self.pending = False
             tqdm.write(NOTICE, file=sys.stderr)
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing: the results follow anyway.
-
-        Parameters
-        ----------
-        event : numba.core.event.Event
-            Says which function was compiled.
-        """
+        """Do nothing: the results follow anyway."""
 
 
 def _use_writable_cache() -> None:

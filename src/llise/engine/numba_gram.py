@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.engine.array_gram import products as matrix_products
 from llise.engine.jit import FAST, jit, part
 
 
@@ -24,7 +23,9 @@ def products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     floats promises neither.  In float32 there are only integers, whose products are exact in any order.
     """
     if x.dtype != np.float64 or y.dtype != np.float64:
-        return matrix_products(x, y)
+        if x.shape[1] < y.shape[1]:  # BLAS is faster with the larger matrix first
+            return np.matmul(y, x.swapaxes(1, 2)).swapaxes(1, 2)
+        return np.matmul(x, y.swapaxes(1, 2))
     if x is y:
         return _own_products(np.ascontiguousarray(x))
     return _cross_products(np.ascontiguousarray(x), np.ascontiguousarray(y))
@@ -65,18 +66,7 @@ def centred_local_products(
 
 
 def luminance_or_zeros(luminance: np.ndarray | None, sums: np.ndarray) -> np.ndarray:
-    """Return the luminance coordinate of the blocks, zeros where there is none.
-
-    Parameters
-    ----------
-    luminance : numpy.ndarray (b, n) or None
-    sums : numpy.ndarray (b, n)
-        Give the shape.
-
-    Returns
-    -------
-    numpy.ndarray (b, n)
-    """
+    """Return the luminance coordinate of the blocks, zeros where there is none."""
     return np.zeros_like(sums) if luminance is None else luminance
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from llise.engine.array_weights import reconstruction_values as broadcast_values
 from llise.engine.jit import FAST, jit, part
 from llise.engine.numba_eigen import LANES, one_sided_jacobi, pivoted_cholesky
 from llise.engine.tolerances import HARD, NEWTON, NULL, REACH
@@ -18,7 +17,8 @@ from llise.engine.tolerances import HARD, NEWTON, NULL, REACH
 def reconstruction_values(w: np.ndarray, K: np.ndarray, kv: np.ndarray, a: np.ndarray, c: float) -> np.ndarray:
     """f(w) of problems with any leading axes (eq. 13)."""
     if not w.shape == kv.shape == K.shape[:-1] or w.shape[:-1] != a.shape:
-        return broadcast_values(w, K, kv, a, c)
+        quadratic = (w * np.matmul(K, w[..., None])[..., 0]).sum(axis=-1)
+        return (a + quadratic - 2 * (w * kv).sum(axis=-1)) / (a + quadratic + c)
     flat = (np.ascontiguousarray(v).reshape(-1, *v.shape[w.ndim - 1 :]) for v in (w, K, kv, a))
     return _reconstruction_values(*flat, c).reshape(a.shape)
 

@@ -21,7 +21,7 @@ from joblib.parallel import ThreadingBackend, get_active_backend
 from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
-from llise.engine.backend import device_of, namespace
+from llise.engine.backend import namespace
 
 Array = Any
 
@@ -31,24 +31,6 @@ def task(function: Callable, *arguments: Any, **options: Any) -> Any:
 
     On a cluster joblib scatters every large argument to one worker, and it is lost if that worker ends.  Arguments
     packed in a tuple travel with the call instead.
-
-    Parameters
-    ----------
-    function : callable
-    *arguments, **options
-        Arguments of the call.
-
-    Returns
-    -------
-    tuple
-        What :func:`joblib.delayed` returns.
-
-    Examples
-    --------
-    >>> from joblib import Parallel
-    >>> from llise.engine.tasks import task
-    >>> Parallel()(task(pow, 2, exponent) for exponent in range(4))
-    [1, 2, 4, 8]
     """
     return delayed(_apply)(function, arguments, options)
 
@@ -62,30 +44,6 @@ def interruptible(function: Callable, *arguments: Any, timeout: float | None = N
 
     Python handles a signal in the main thread, and only between two steps of its interpreter.  So the function runs in
     a thread of its own, and the main thread waits.  After an interrupt that thread ends with its present call, unseen.
-
-    Parameters
-    ----------
-    function : callable
-    *arguments
-        Its arguments.
-    timeout : float, optional
-        Seconds after which to go on without a result.
-
-    Returns
-    -------
-    object
-        What the function returns.
-
-    Raises
-    ------
-    TimeoutError
-        The function took longer than ``timeout``.
-
-    Examples
-    --------
-    >>> from llise.engine.tasks import interruptible
-    >>> interruptible(pow, 2, 3)
-    8
     """
     if timeout is None and threading.current_thread() is not threading.main_thread():
         return function(*arguments)
@@ -106,31 +64,7 @@ def interruptible(function: Callable, *arguments: Any, timeout: float | None = N
 def run_chunks(
     function: Callable, tasks: Iterable[tuple], n_tasks: int, n_jobs: int | None, progress: str | None
 ) -> Iterator[Any]:
-    """Run a function on many tasks in parallel; BLAS uses one thread for each.
-
-    Parameters
-    ----------
-    function : callable
-    tasks : iterable of tuple
-        Arguments of each call, which are drawn only a few calls ahead.
-    n_tasks : int
-        Their number, for the progress bar.
-    n_jobs : int or None
-        As in joblib.
-    progress : str or None
-        Title of the progress bar, which appears on a terminal only; None shows none.
-
-    Yields
-    ------
-    object
-        Results in the order of the tasks.
-
-    Examples
-    --------
-    >>> from llise.engine.tasks import run_chunks
-    >>> list(run_chunks(pow, [(2, 3), (3, 2)], 2, n_jobs=1, progress=None))
-    [8, 9]
-    """
+    """Run a function on many tasks in parallel; BLAS uses one thread for each."""
     bar = tqdm(total=n_tasks, desc=progress, leave=False, disable=None if progress else True)
     with _blas().limit(limits=1), bar:
         for result in _results(function, tasks, n_jobs):
@@ -192,27 +126,7 @@ def _blas() -> ThreadpoolController:
 
 
 def gather(parts: Iterable[dict[str, Array]], b: int) -> dict[str, Array]:
-    """Collect the arrays of all blocks, part by part, so that no part is in memory twice.
-
-    Parameters
-    ----------
-    parts : iterable of dict
-        Arrays, or None, of successive blocks by name.
-    b : int
-        Number of all blocks.
-
-    Returns
-    -------
-    dict
-        Arrays of all blocks by name.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.engine.tasks import gather
-    >>> gather([{"x": np.zeros(2)}, {"x": np.ones(1)}], 3)
-    {'x': array([0., 0., 1.])}
-    """
+    """Collect the arrays of all blocks, part by part, so that no part is in memory twice."""
     whole: dict[str, Array] = {}
     at = 0
     for part in parts:
@@ -228,4 +142,4 @@ def gather(parts: Iterable[dict[str, Array]], b: int) -> dict[str, Array]:
 
 def _empty(v: Array, b: int) -> Array:
     """An array for b blocks, of the kind of ``v``."""
-    return namespace(v).empty((b, *v.shape[1:]), dtype=v.dtype, device=device_of(v))
+    return namespace(v).empty((b, *v.shape[1:]), dtype=v.dtype)

@@ -1,4 +1,4 @@
-"""Limits and tolerances that the compiled and the array-namespace implementation share.
+"""Limits and tolerances that both engines share.
 
 Numba compiles these numbers into the kernels, and its disk cache does not notice a change here: remove ``__pycache__``
 in this folder after changing one.

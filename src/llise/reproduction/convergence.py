@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from llise.admm import ADMM
-from llise.blocks import BlockGrid
 from llise.engine.tasks import interruptible
-from llise.gram import Kernel
-from llise.pipeline import Fitted, Settings, fit_chunk
-from llise.weights import RIDGE
+from llise.manifold.admm import ADMM
+from llise.manifold.blocks import BlockGrid
+from llise.manifold.gram import Kernel
+from llise.manifold.pipeline import Fitted, Settings, fit_chunk
+from llise.manifold.weights import RIDGE
 
 N_BLOCKS = 32
 """Number of blocks that the curves are computed on."""

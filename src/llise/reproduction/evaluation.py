@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from llise.blocks import BlockGrid
 from llise.datasets import ImageSet
-from llise.estimators import LLISE
 from llise.labels import KINDS, LABELS
-from llise.recognition import DistortionRecognizer
+from llise.manifold.blocks import BlockGrid
+from llise.manifold.estimators import LLISE
+from llise.manifold.recognition import DistortionRecognizer
 from llise.reproduction import authors_data
 from llise.reproduction.methods import BLOCK_SIZE, TEST_MSE, Run
 from llise.reproduction.paper import summary

@@ -128,7 +128,7 @@ def reproduce(
     >>> done.results["methods"]["LLISE"]["train"]["block_accuracy"]  # doctest: +SKIP
     0.362655
     """
-    from llise.reproduction import figures, pages  # they need an extra: a missing one is reported before the work
+    from llise.reproduction import figures, report  # they need an extra: a missing one is reported before the work
 
     started = time.perf_counter()
     planned = runs(methods)
@@ -155,7 +155,7 @@ def reproduce(
     )
     write_json(folder / "results.json", results)
     figures.draw(folder / "figures", results, training, test)
-    pages.write(folder, results)
+    report.write(folder, results)
     timings = {
         "wall_seconds": round(time.perf_counter() - started, 2),
         "cpu_seconds": round(time.process_time(), 2),

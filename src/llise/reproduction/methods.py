@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llise.baselines import LLE, KernelLLE
-from llise.estimators import LLISE, KernelLLISE
+from llise.manifold.baselines import LLE, KernelLLE
+from llise.manifold.estimators import LLISE
+from llise.manifold.kernel_llise import KernelLLISE
 
 SETTINGS = {"n_neighbors": 10, "n_components": 4}
 """The paper's k and p, the same for all methods."""

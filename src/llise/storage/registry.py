@@ -30,7 +30,7 @@ def savable_class(name: str) -> type:
     Examples
     --------
     >>> savable_class("LLE")
-    <class 'llise.baselines.LLE'>
+    <class 'llise.manifold.baselines.LLE'>
     >>> savable_class("Popen")
     Traceback (most recent call last):
     ValueError: 'Popen' is not a class that can be saved; expected one of LLISE, KernelLLISE, LLE, KernelLLE, \

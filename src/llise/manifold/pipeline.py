@@ -1,0 +1,284 @@
+"""All steps from pixels to coordinates for one chunk of block rows.
+
+Block positions are independent, so a chunk is the unit of work: its task carries all that it needs.  Within a chunk a
+batch of blocks at a time goes through the steps, so that nothing of size (b, n, n) exists for more than a few blocks.
+Many chunks run in parallel through ``llise.engine.tasks.run_chunks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from llise import engine
+from llise.engine.backend import like, namespace, on_device_of, to_numpy
+from llise.engine.tasks import gather
+from llise.manifold.admm import ADMM, embedding_start, weight_start
+from llise.manifold.blocks import BlockGrid, Blocks, prepare
+from llise.manifold.embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
+from llise.manifold.gram import GramStatistics, Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
+from llise.manifold.neighbors import new_neighbors, training_neighbors
+from llise.manifold.objectives import reconstruction_value, ssim_constant
+from llise.manifold.weights import admm_weights, exact_weights, semidefinite
+
+Array = Any
+BATCH = 16  # blocks: few enough for the processor's cache, enough to make up for the calls
+LARGEST = 2**24  # bytes, more than any array of a batch has
+SAME = 1e-12  # squared distance, against the block's scale, below which two blocks are equal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings that decide a result.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    n_neighbors, n_components : int
+    constraint : {"sphere", "affine"}
+    ridge, luminance, data_range : float
+    q : int
+        Values in a block.
+    admm : ADMM or None
+        Settings of the paper's iterations, resolved; None for the exact solver.
+    seed : int
+        Of the random starts of the paper's iterations.
+    history : int, default 0
+        Steps of the embedding that are recorded.
+    """
+
+    kernel: Kernel
+    n_neighbors: int
+    n_components: int
+    constraint: str
+    ridge: float
+    luminance: float
+    data_range: float
+    q: int
+    admm: ADMM | None
+    seed: int
+    history: int = 0
+
+    @property
+    def c(self) -> float:
+        """The constant of the SSIM distance; grey values are scaled to [0, 1], so l = 1."""
+        return ssim_constant(self.q)
+
+    @property
+    def needs_semidefinite(self) -> bool:
+        """Whether local Gram matrices are made semidefinite: those of indefinite kernels, unless as published."""
+        return not self.kernel.is_definite and not (self.admm is not None and self.admm.as_published)
+
+
+@dataclass
+class Fitted:
+    """Results of a fit for each block position; the first axis is b.
+
+    Parameters
+    ----------
+    coordinates : array (b, n, p)
+    weights, neighbors : array (b, n, k) or None
+    norms, means, grand : array or None
+        The kernel's statistics (:class:`~llise.manifold.gram.GramStatistics`), None for the linear kernel.
+    level : array (b,) or None
+        Mean luminance over the training images, None without the luminance coordinate.
+    reconstruction_error : numpy.ndarray (b,)
+        Sum of the weights' objective over the images.
+    objective, stationarity, n_iter, violation, history : numpy.ndarray
+        As in :class:`~llise.manifold.embedding.Embedding`.
+    """
+
+    coordinates: Array
+    weights: Array | None
+    neighbors: Array | None
+    norms: Array | None
+    means: Array | None
+    grand: Array | None
+    level: Array | None
+    reconstruction_error: np.ndarray
+    objective: np.ndarray
+    stationarity: np.ndarray
+    n_iter: np.ndarray
+    violation: np.ndarray
+    history: np.ndarray
+
+    def statistics(self) -> GramStatistics | None:
+        """Return the kernel's statistics, None for the linear kernel."""
+        return None if self.means is None else GramStatistics(self.norms, self.means, self.grand)
+
+    def apply(self, function: Callable) -> Fitted:
+        """Return the results with a function applied to every array."""
+        values: dict[str, Any] = {name: None if v is None else function(v) for name, v in vars(self).items()}
+        return Fitted(**values)
+
+    def __repr__(self) -> str:
+        return "Fitted(positions={}, images={}, coordinates={})".format(*self.coordinates.shape)
+
+    def __getitem__(self, part: slice) -> Fitted:
+        return self.apply(lambda v: v[part])
+
+
+def fit_chunk(pixels: Array, grid: BlockGrid, first: int, settings: Settings, keep_weights: bool = True) -> Fitted:
+    """Fit all blocks of a chunk."""
+    _keep_memory()
+    with on_device_of(pixels):
+        raw = grid.cut(pixels)
+        batches = engine.of(raw).batches(raw.shape[0], BATCH)
+        parts = (_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches)
+        return Fitted(**gather((vars(part) for part in parts), raw.shape[0]))
+
+
+def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -> Fitted:
+    blocks, level = prepare(raw, settings.data_range, centre=settings.kernel.is_linear, luminance=settings.luminance)
+    positions = np.arange(first, first + raw.shape[0])
+    n, k, p, c = raw.shape[1], settings.n_neighbors, settings.n_components, settings.c
+    xp = namespace(raw)
+
+    neighbors, K, kv, norms, statistics = _training_problems(blocks, settings.kernel, k)
+    if settings.needs_semidefinite:
+        K, kv, norms = semidefinite(K, kv, norms)
+    if settings.admm is None:
+        weights = exact_weights(K, kv, norms, c, settings.constraint, settings.ridge)
+        start = content_start(blocks.values, p)
+        embedding = exact_embedding(weights, neighbors, c, start, history=settings.history)
+    else:
+        start = like(raw, weight_start(settings.seed, positions, n, k))
+        weights, _ = _admm(K, kv, norms, settings, start, settings.admm.max_iter[0])  # type: ignore[index]
+        start = like(raw, embedding_start(settings.seed, positions, n, p))
+        embedding = admm_embedding(weights, neighbors, c, settings.admm, start, history=settings.history)
+    _check_finite(settings, weights, embedding.coordinates, embedding.objective, embedding.violation)
+    error = xp.sum(reconstruction_value(weights, K, kv, norms, c), axis=-1)
+    return _fitted(embedding, weights, neighbors, statistics, level, to_numpy(error), keep_weights, n)
+
+
+def _training_problems(
+    blocks: Blocks, kernel: Kernel, k: int
+) -> tuple[Array, Array, Array, Array, GramStatistics | None]:
+    """Neighbours and local problems K, kv, a of the training images, and the kernel's statistics."""
+    if kernel.is_linear:
+        return *linear_problems(blocks, k), None
+    gram, statistics = training_gram(blocks, kernel)
+    neighbors = training_neighbors(gram, k)
+    xp = namespace(gram)
+    kv = xp.take_along_axis(gram, neighbors, axis=-1)
+    return neighbors, take_local(gram, neighbors), kv, xp.diagonal(gram, axis1=-2, axis2=-1), statistics
+
+
+def transform_chunk(
+    new_pixels: Array,
+    pixels: Array,
+    identical: np.ndarray,
+    grid: BlockGrid,
+    first: int,
+    fitted: Fitted,
+    settings: Settings,
+) -> tuple[Array, Array]:
+    """Embed all blocks of a chunk of new images."""
+    _keep_memory()
+    with on_device_of(pixels):
+        raw, raw_new = grid.cut(pixels), grid.cut(new_pixels)
+        parts = [
+            _transform_batch(raw_new[part], raw[part], identical, first + part.start, fitted[part], settings)
+            for part in engine.of(raw).batches(raw.shape[0], 8 * BATCH)
+        ]
+        xp = namespace(raw)
+        return xp.concat([y for y, _ in parts]), xp.concat([f for _, f in parts])
+
+
+def _transform_batch(
+    raw_new: Array, raw: Array, identical: np.ndarray, first: int, fitted: Fitted, settings: Settings
+) -> tuple[Array, Array]:
+    how = {"centre": settings.kernel.is_linear, "luminance": settings.luminance, "mean": fitted.level}
+    training, _ = prepare(raw, settings.data_range, **how)  # type: ignore[arg-type]
+    new, _ = prepare(raw_new, settings.data_range, **how)  # type: ignore[arg-type]
+    statistics, k, c = fitted.statistics(), settings.n_neighbors, settings.c
+    xp = namespace(raw)
+
+    products, a, norms = new_gram(new, training, settings.kernel, statistics)
+    neighbors = new_neighbors(products, norms, k, identical)
+    K = local_gram(training, neighbors, settings.kernel, statistics)
+    kv = xp.take_along_axis(products, neighbors, axis=-1)
+    distance = a + K[..., 0, 0] - 2 * kv[..., 0]  # to the nearest neighbour
+    if settings.needs_semidefinite:
+        K, kv, a = semidefinite(K, kv, a)
+    if settings.admm is None:
+        weights = exact_weights(K, kv, a, c, settings.constraint, settings.ridge)
+    else:
+        positions = np.arange(first, first + raw.shape[0])
+        start = like(raw, weight_start(settings.seed, positions, raw_new.shape[1], k, new=True))
+        weights, _ = _admm(K, kv, a, settings, start, settings.admm.max_iter[2])  # type: ignore[index]
+    if settings.admm is None or not settings.admm.as_published:
+        weights = _own_embedding(weights, distance, a + c)
+    _check_finite(settings, weights)
+    return reconstruct(weights, neighbors, fitted.coordinates), reconstruction_value(weights, K, kv, a, c)
+
+
+def _check_finite(settings: Settings, *results: Array) -> None:
+    """Refuse results that are not finite: iterations that diverged, or a kernel whose values are out of range."""
+    if all(bool(namespace(values).all(namespace(values).isfinite(values))) for values in results):
+        return
+    if settings.admm is not None:
+        raise ValueError(
+            f"the iterations of {settings.admm} diverged; use smaller steps (eta, eta_embedding), a smaller rho, fewer "
+            "iterations, or solver='exact'."
+        )
+    raise ValueError(f"the weights are not finite with {settings.kernel}; use another kernel, gamma or coef0.")
+
+
+def _own_embedding(weights: Array, distance: Array, scale: Array) -> Array:
+    """A new block that equals its nearest training block gets that block's coordinates: w = e_1 (eq. 39)."""
+    xp = namespace(weights)
+    k = weights.shape[-1]
+    unit = like(weights, np.eye(1, k)[0])
+    return xp.where((distance <= SAME * scale)[..., None], unit, weights)
+
+
+def _admm(K: Array, kv: Array, a: Array, settings: Settings, start: Array, max_iter: int) -> tuple[Array, np.ndarray]:
+    xp = namespace(kv)
+    start = xp.permute_dims(start, (1, 0, 2, 3))  # (b, 3, m, k) -> (3, b, m, k)
+    assert settings.admm is not None
+    return admm_weights(K, kv, a, settings.c, settings.constraint, settings.admm, start, max_iter)
+
+
+def _fitted(
+    embedding: Embedding,
+    weights: Array,
+    neighbors: Array,
+    statistics: GramStatistics | None,
+    level: Array | None,
+    error: np.ndarray,
+    keep_weights: bool,
+    n: int,
+) -> Fitted:
+    xp = namespace(weights)
+    norms, means, grand = (statistics.norms, statistics.means, statistics.grand) if statistics else (None,) * 3
+    return Fitted(
+        coordinates=embedding.coordinates,
+        weights=xp.astype(weights, xp.float32) if keep_weights else None,
+        neighbors=xp.astype(neighbors, xp.uint8 if n <= 256 else xp.int32) if keep_weights else None,
+        norms=norms,
+        means=means,
+        grand=grand,
+        level=level,
+        reconstruction_error=error,
+        objective=embedding.objective,
+        stationarity=embedding.stationarity,
+        n_iter=embedding.n_iter,
+        violation=embedding.violation,
+        history=embedding.history,
+    )
+
+
+@cache
+def _keep_memory() -> None:
+    """Keep the memory that a batch frees with the process, for the next batch.
+
+    glibc returns memory to the system when more is free than twice the largest array freed so far; getting it again
+    costs a page fault every 4 kB, some 30 a block.  So one large array, which is never written to, is freed once.
+    """
+    np.empty(LARGEST, np.uint8)

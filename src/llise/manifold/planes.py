@@ -1,0 +1,57 @@
+"""Colour images as blocks of three planes: luma and two chroma planes side by side (docs/math.md, section 8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from llise.colours import TO_PLANES
+from llise.engine.backend import like, namespace
+from llise.manifold.blocks import BlockGrid
+
+Array = Any
+
+
+def colour_grid(shape: tuple[int, ...], block_size: int) -> BlockGrid:
+    """Return the grid of colour images of which :func:`laid_out` has put the planes of each block side by side."""
+    grid = BlockGrid.of_images((shape[0], shape[1]), block_size)
+    return BlockGrid(grid.rows * block_size, 3 * grid.cols * block_size, block_size, 3 * block_size)
+
+
+def weighted_planes(images: Array, weights: tuple[float, float, float]) -> Array:
+    """Return luma and chroma of images, each plane multiplied by the root of its weight."""
+    xp = namespace(images)
+    dtype = xp.float64 if images.dtype == xp.float64 else xp.float32
+    matrix = (np.sqrt(np.asarray(weights, float))[:, None] * TO_PLANES.astype(float)).T
+    return xp.matmul(xp.astype(images, dtype, copy=False), xp.astype(like(images, matrix), dtype, copy=False))
+
+
+def laid_out(images: Array, block_size: int, weights: tuple[float, float, float], *, centre: bool) -> Array:
+    """Put the three planes of each block side by side, so that a colour image is cut like a grey one."""
+    xp = namespace(images)
+    n, height, width, _ = images.shape
+    rows, cols = -(-height // block_size), -(-width // block_size)
+    planes = weighted_planes(images, weights)
+    for axis, uneven in ((1, rows * block_size - height), (2, cols * block_size - width)):
+        if uneven:
+            edge = planes[:, -1:] if axis == 1 else planes[:, :, -1:]
+            planes = xp.concat([planes, *[edge] * uneven], axis=axis)
+    blocks = xp.reshape(planes, (n, rows, block_size, cols, block_size, 3))
+    if centre:
+        blocks = blocks - xp.mean(blocks, axis=(2, 4), keepdims=True)
+    side_by_side = xp.permute_dims(blocks, (0, 1, 2, 3, 5, 4))
+    return xp.reshape(side_by_side, (n, rows * block_size, 3 * cols * block_size))
+
+
+def check_weights(weights: Any) -> tuple[float, float, float]:
+    """Check the weights of the planes."""
+    values = np.asarray(weights, dtype=object)
+    try:
+        numbers = np.asarray(weights, float)
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if numbers.shape != (3,) or not np.isfinite(numbers).all() or (numbers < 0).any() or not numbers.any():
+        raise ValueError(f"plane_weights={values.tolist()!r}: expected three numbers of at least 0, not all of them 0.")
+    y, cb, cr = (float(number) for number in numbers)
+    return y, cb, cr
