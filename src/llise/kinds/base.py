@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypedDict, Unpack
 import numpy as np
 
 from llise.kinds.fitting import Fit, as_bytes
-from llise.kinds.limits import Limit
+from llise.kinds.limits import LIMITS, Limit
 from llise.kinds.paths import CoderPath, LevelPath, Path, SolvablePath
 
 __all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "Settings"]
@@ -51,6 +51,15 @@ class Draw:
     settings : callable, optional
         ``settings(strength)`` gives the complete settings: ``path(strength) == kind.apply(image, settings(strength))``.
         Pictures of three channels have them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.luminance import Luminance
+    >>> image = np.full((16, 16, 3), 100, np.uint8)
+    >>> draw = Luminance().draw(image, np.random.default_rng(0))
+    >>> draw.parameters(5.0)
+    {'offset': 5.0}
     """
 
     path: Path
@@ -150,6 +159,9 @@ class Kind(ABC):
     limit: ClassVar[Limit | None] = None
     letter: ClassVar[str] = "?"
     page_color: ClassVar[str] = "#888888"
+
+    def __init_subclass__(cls) -> None:
+        cls.limit = LIMITS.get(getattr(cls, "name", ""), cls.limit)
 
     @abstractmethod
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

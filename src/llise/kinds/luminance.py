@@ -11,7 +11,6 @@ import numpy as np
 from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
 from llise.kinds.curve_fit import nearest_plane
 from llise.kinds.fitting import Fit, as_bytes, fit_line
-from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane, plane_of
 
 
@@ -46,7 +45,6 @@ class Luminance(Kind):
     Settings = LuminanceSettings
     exact = True
     units: ClassVar = {"offset": (" grey levels", 1.0)}
-    limit = LIMITS["luminance"]
     letter, page_color = "L", "#f0e442"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
