@@ -50,13 +50,14 @@ def test_chains_of_kinds_without_random_parts_are_explained(picture, steps):
     assert chain.remakes <= TUNED["remakes"]
 
 
-def test_remakes_are_counted_and_limited(picture, monkeypatch):
-    count = []
-    made_before = Refit._made
-    monkeypatch.setattr(Refit, "_made", lambda self, *given: count.append(1) or made_before(self, *given))
+def test_remakes_and_fits_are_counted_and_limited(picture, monkeypatch):
+    done = []
+    fitted, made_before = Refit._fitted, Refit._made
+    monkeypatch.setattr(Refit, "_fitted", lambda self, *given: done.append(fitted(self, *given)) or done[-1])
+    monkeypatch.setattr(Refit, "_made", lambda self, *given: done.append(made_before(self, *given)) or done[-1])
     copy = made(picture, ("sharpening", 1.0), ("jpeg", 3.0))
-    chain = refit_of(picture, copy, ("blur", "contrast", "jpeg"), remakes=12, enough=1.1)
-    assert chain.remakes <= 12 and 0 < len(count) <= 12
+    chain = refit_of(picture, copy, ("contrast", "jpeg", "luminance"), remakes=12, enough=1.1)
+    assert chain.remakes == 12 and 6 <= sum(one is not None for one in done) <= 12
 
 
 @pytest.mark.parametrize("order", [("gaussian_noise", "jpeg"), ("jpeg", "gaussian_noise")])

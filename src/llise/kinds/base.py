@@ -25,7 +25,22 @@ class Settings(Protocol):
 
 
 class GreyStatistics(TypedDict, total=False):
-    """Mean, standard deviation and median of the grey levels of the image that a crop was taken from."""
+    """Mean, standard deviation and median of the grey levels of the image that a crop was taken from.
+
+    Attributes
+    ----------
+    mean, spread, middle : float
+        Mean, standard deviation and median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.contrast import Contrast
+    >>> crop = np.zeros((16, 16), np.uint8)
+    >>> draw = Contrast().draw(crop, np.random.default_rng(2), mean=100.0, spread=30.0, middle=90.0)
+    >>> draw.parameters(0.5)["pivot"]
+    90.0
+    """
 
     mean: float
     spread: float
@@ -140,6 +155,21 @@ class Kind(ABC):
         What a gate may limit.
     letter, page_color : str
         Letter of the kind in maps of text, and its colour on pages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.base import Kind
+    >>> class Inversion(Kind):
+    ...     name = "inversion"
+    ...     title = short_title = "inversion"
+    ...     strongest = 1.0
+    ...     def path(self, image, rng, direction=1):
+    ...         return lambda strength: image + strength * (255.0 - 2.0 * image)
+    >>> image = np.array([[0, 100], [200, 255]], np.uint8)
+    >>> Inversion().path(image, np.random.default_rng(0))(1.0)
+    array([[255., 155.],
+           [ 55.,   0.]])
     """
 
     name: str

@@ -40,9 +40,9 @@ class Curve:
 
 def find_curve(reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> Curve | None:
     """The nearest curve of all families on the nearest plane; None without pixels."""
-    before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
-    if len(before) < 8:
+    if np.count_nonzero(mask) < 8:
         return None
+    before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
     plane = nearest_plane(before, after, mean_curve)
     x, y = before, after
     if plane != "rgb":

@@ -88,9 +88,9 @@ class Luminance(Kind):
         return finish(changed, settings.rounding, settings.seed)
 
     def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
-        before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
-        if not len(before):
+        if not mask.any():
             return None
+        before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
 
         def moved(x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
             offset = np.float32(_offset(x, y))
