@@ -18,7 +18,7 @@ from llise.colours import stacked
 from llise.images import as_uint8
 from llise.kinds import registry
 from llise.kinds.examples import ExampleError, Examples
-from llise.kinds.own import OwnKind, Settings
+from llise.kinds.own import OwnKind, OwnSettings
 from llise.kinds.search import draw_copy
 from llise.kinds.sources import KindError, Source
 from llise.look.measures import likeness
@@ -172,7 +172,7 @@ def function_samples(model: Model, kind: OwnKind, copies: int = COPIES, seed: in
         piece = draw_piece(rng)
         wanted = np.exp(rng.uniform(np.log(WEAKEST), np.log(STRONGEST)))
         strength = draw_copy(kind, as_uint8(piece), wanted, rng).strength
-        copy = kind.apply(piece, Settings(strength, int(rng.integers(2**31))))
+        copy = kind.apply(piece, OwnSettings(strength, int(rng.integers(2**31))))
         parts += [(number, values) for values in _regions_of(model, piece, copy, TILES, rng)]
     if len({number for number, _ in parts}) < max(1, copies // 3):
         raise KindError(
