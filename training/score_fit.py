@@ -93,16 +93,19 @@ def labelled_regions(
 def fit_weights(regions: list[Labelled], ridge: float = RIDGE) -> np.ndarray:
     """Weights of the columns: conditional logit with a ridge, of the regions that hold the truth."""
     scale = np.concatenate([one.table for one in regions]).std(axis=0) + 1e-9
-    pairs = [(one.table / scale, one.right) for one in regions if one.right.any()]
+    used = [one for one in regions if one.right.any()]
+    table = np.concatenate([one.table for one in used]) / scale
+    counts = np.array([len(one.right) for one in used])
+    starts, region = np.r_[0, np.cumsum(counts)[:-1]], np.repeat(np.arange(len(used)), counts)
+    right = np.concatenate([one.right for one in used]).astype(float)
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        total, slope = 0.0, np.zeros_like(weights)
-        for table, right in pairs:
-            scores = table @ weights
-            all_, those = np.logaddexp.reduce(scores), np.logaddexp.reduce(scores[right])
-            total += all_ - those
-            slope += np.exp(scores - all_) @ table - np.exp(scores[right] - those) @ table[right]
-        return total / len(pairs) + ridge * weights @ weights, slope / len(pairs) + 2 * ridge * weights
+        scores = table @ weights
+        powers = np.exp(scores - np.maximum.reduceat(scores, starts)[region])
+        every, those = np.add.reduceat(powers, starts), np.add.reduceat(right * powers, starts)
+        slope = (powers / every[region] - right * powers / np.maximum(those, 1e-300)[region]) @ table
+        value = np.log(every / np.maximum(those, 1e-300)).mean() + ridge * weights @ weights
+        return float(value), slope / len(used) + 2 * ridge * weights
 
     return minimize(loss, np.zeros(len(COLUMNS)), jac=True, method="L-BFGS-B").x / scale
 

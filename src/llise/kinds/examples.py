@@ -46,8 +46,7 @@ class Examples:
     files: tuple[Example, ...]
 
     def pictures(self, color: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-
-        """Read the pairs one after the other."""
+        """Read the pairs one after the other, as grey levels unless their colours are asked for."""
         for example in self.files:
             yield read_example(example, color)
 
@@ -114,7 +113,6 @@ def _in_one_folder(folder: Path) -> list[Example]:
 
 
 def read_example(example: Example, color: bool = False) -> tuple[np.ndarray, np.ndarray]:
-
     """Read a pair and check it."""
     try:
         reference, copy = (read_image(path, color=color) for path in example)

@@ -38,7 +38,7 @@ ESTIMATE_STEPS = 12
 
 
 @dataclass(frozen=True)
-class Settings:
+class OwnSettings:
     """Strength of a function, and the seed of its random numbers."""
 
     strength: float
@@ -95,7 +95,7 @@ class OwnKind(Kind):
             raise KindError(f"{where} returned NaN or infinite values; return numbers from 0 to 255")
         return copy if copy.dtype == np.uint8 else copy.astype(np.float32)
 
-    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+    def apply(self, image: np.ndarray, settings: OwnSettings) -> np.ndarray:
         """The copy of an image of uint8; of colours, each channel by itself with the same random numbers."""
         made = [
             quantise(self.copy_of(plane, settings.strength, settings.seed))
@@ -110,16 +110,16 @@ class OwnKind(Kind):
         wanted = float(np.mean((after[mask] - target) ** 2))
 
         def made(strength: float) -> np.ndarray:
-            return self.apply(before, Settings(strength))[mask]
+            return self.apply(before, OwnSettings(strength))[mask]
 
         search = Search(made, target, wanted, 0.01)
         search.bisect(self.strongest, first=start.strength if start else self.strongest / 20, steps=ESTIMATE_STEPS)
         if search.miss > 0.25:
             return None
-        found = Settings(search.strength)
+        found = OwnSettings(search.strength)
 
         def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-            return self.apply(as_bytes(image), Settings(found.strength, int(rng.integers(2**31)))).astype(np.float32)
+            return self.apply(as_bytes(image), OwnSettings(found.strength, int(rng.integers(2**31)))).astype(np.float32)
 
         if self.is_random:
             return Fit(found.words(), draw=draw, settings=found)
