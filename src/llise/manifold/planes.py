@@ -13,10 +13,11 @@ from llise.manifold.blocks import BlockGrid
 Array = Any
 
 
-def colour_grid(shape: tuple[int, ...], block_size: int) -> BlockGrid:
+def colour_grid(shape: tuple[int, ...], block_size: int | None) -> BlockGrid:
     """Return the grid of colour images of which :func:`laid_out` has put the planes of each block side by side."""
     grid = BlockGrid.of_images((shape[0], shape[1]), block_size)
-    return BlockGrid(grid.rows * block_size, 3 * grid.cols * block_size, block_size, 3 * block_size)
+    height, width = grid.block_height, grid.block_width
+    return BlockGrid(grid.rows * height, 3 * grid.cols * width, height, 3 * width)
 
 
 def weighted_planes(images: Array, weights: tuple[float, float, float]) -> Array:
@@ -27,21 +28,22 @@ def weighted_planes(images: Array, weights: tuple[float, float, float]) -> Array
     return xp.matmul(xp.astype(images, dtype, copy=False), xp.astype(like(images, matrix), dtype, copy=False))
 
 
-def laid_out(images: Array, block_size: int, weights: tuple[float, float, float], *, centre: bool) -> Array:
+def laid_out(images: Array, block_size: int | None, weights: tuple[float, float, float], *, centre: bool) -> Array:
     """Put the three planes of each block side by side, so that a colour image is cut like a grey one."""
     xp = namespace(images)
     n, height, width, _ = images.shape
-    rows, cols = -(-height // block_size), -(-width // block_size)
+    grid = BlockGrid.of_images((height, width), block_size)
+    rows, cols, tall, wide = grid.rows, grid.cols, grid.block_height, grid.block_width
     planes = weighted_planes(images, weights)
-    for axis, uneven in ((1, rows * block_size - height), (2, cols * block_size - width)):
+    for axis, uneven in ((1, rows * tall - height), (2, cols * wide - width)):
         if uneven:
             edge = planes[:, -1:] if axis == 1 else planes[:, :, -1:]
             planes = xp.concat([planes, *[edge] * uneven], axis=axis)
-    blocks = xp.reshape(planes, (n, rows, block_size, cols, block_size, 3))
+    blocks = xp.reshape(planes, (n, rows, tall, cols, wide, 3))
     if centre:
         blocks = blocks - xp.mean(blocks, axis=(2, 4), keepdims=True)
     side_by_side = xp.permute_dims(blocks, (0, 1, 2, 3, 5, 4))
-    return xp.reshape(side_by_side, (n, rows * block_size, 3 * cols * block_size))
+    return xp.reshape(side_by_side, (n, rows * tall, 3 * cols * wide))
 
 
 def check_weights(weights: Any) -> tuple[float, float, float]:

@@ -15,9 +15,10 @@ import numpy as np
 from PIL import Image
 
 from llise import __version__
-from llise.output.class_colours import class_colours
+from llise.output.class_colours import class_colours, in_order
 from llise.output.policy import sealed
 from llise.output.text import json_text
+from llise.output.thumbnails import eight_bits
 from llise.storage.files import atomic_write
 
 SHEET_PIXELS = 4_000_000
@@ -44,7 +45,7 @@ def write_map(
     ``background`` are places of the training images where the others were placed among them; with ``ranks`` the page
     opens with places evened out.
     """
-    known = sorted(set(classes or ()), key=_in_order)
+    known = in_order(set(classes or ()))
     data: dict[str, Any] = {
         "places": _rounded(places),
         "names": list(names),
@@ -63,14 +64,6 @@ def write_map(
     page = page.replace("<!--title-->", html.escape(title))
     with atomic_write(path, "w") as file:
         file.write(page.replace("<!--data-->", json_text(data).replace("<", "\\u003c")))
-
-
-def _in_order(name: str) -> tuple[bool, float, str]:
-    """Numbers by their value, before names."""
-    try:
-        return False, float(name), name
-    except ValueError:
-        return True, 0.0, name
 
 
 def _rounded(places: np.ndarray) -> list[list[float]]:
@@ -96,18 +89,8 @@ def _sheet(images: np.ndarray) -> dict[str, Any]:
     for number, i in enumerate(shown):
         row, column = divmod(number, columns)
         how = Image.Resampling.NEAREST if factor >= 1 else Image.Resampling.BOX
-        sheet.paste(Image.fromarray(_eight_bits(images[i])).resize(size, how), (column * size[0], row * size[1]))
+        sheet.paste(Image.fromarray(eight_bits(images[i])).resize(size, how), (column * size[0], row * size[1]))
     buffer = io.BytesIO()
     sheet.save(buffer, "WEBP", quality=80, method=4)
     uri = "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
     return {"uri": uri, "width": size[0], "height": size[1], "columns": columns, "images": shown.tolist()}
-
-
-def _eight_bits(image: np.ndarray) -> np.ndarray:
-    """Grey levels for the eye: 8 bits as they are, others from their least to their largest."""
-    if image.dtype == np.uint8:
-        return np.ascontiguousarray(image)
-    values = np.asarray(image, float)
-    low, high = float(values.min()), float(values.max())
-    low, high = (0.0, 1.0) if 0 <= low and high <= 1 else (low, high)
-    return np.rint((values - low) * (255 / ((high - low) or 1))).astype(np.uint8)

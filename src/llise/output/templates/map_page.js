@@ -64,7 +64,8 @@ function draw() {
   brush.setTransform(ratio, 0, 0, ratio, 0, 0);
   brush.clearRect(0, 0, width, height);
   const radius = Math.max(1.6, Math.min(5, (26 / Math.sqrt(count)) * Math.sqrt(view.scale) + 1.6));
-  brush.fillStyle = style.getPropertyValue("--line");
+  brush.fillStyle = style.getPropertyValue("--quiet");
+  brush.globalAlpha = 0.25;
   for (const place of background) dot(onScreen(place), radius);
   const here = places.map(onScreen), inside = [];
   for (let i = 0; i < count; i++) {
