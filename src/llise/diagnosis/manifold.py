@@ -212,6 +212,7 @@ class ReferenceManifold:
             n_neighbors=self.n_neighbors,
             constraint="affine",
             luminance=self.luminance,
+            ridge=0.01,
             store_weights=False,
             n_jobs=self.n_jobs,
         )

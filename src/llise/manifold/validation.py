@@ -90,8 +90,8 @@ def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
         if rows:
             return (high - low) or 1.0
         raise ValueError(
-            f"data_range is needed for images of {name} values in [{low:g}, {high:g}]: it is inferred for uint8, "
-            "uint16 and floats in [0, 1]. Pass the largest value possible, such as data_range=255 for 8-bit grey values."
+            f"data_range is needed for images of {name} values in [{low:g}, {high:g}]; it is inferred for uint8, "
+            "uint16 and floats in [0, 1]. Pass the largest value possible, such as data_range=255 for 8-bit images."
         )
     if isinstance(data_range, bool) or not isinstance(data_range, numbers.Real) or not 0 < data_range < np.inf:
         raise ValueError(f"data_range must be a positive number or None, got {data_range!r}.")
