@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from llise.cli.options import FILE, OUTPUT, examples, jobs_option, quiet_option, scheduler_option
+from llise.cli.options import FILE, OUTPUT, background_option, examples, jobs_option, quiet_option, scheduler_option
 from llise.cli.running import note, progress, say, session
 
 METHODS = {"llise": "LLISE", "kernel-llise": "KernelLLISE", "lle": "LLE", "kernel-lle": "KernelLLE"}
@@ -64,6 +64,7 @@ def _plot(context: click.Context, parameter: click.Parameter, value: Path | None
 @click.option("--plot", type=OUTPUT, callback=_plot, help="Map of the images to write: .html (zoom, search) or .png.")
 @click.option("--labels", type=FILE, help="Classes: a text file, one a line or lines file,class. Else the subfolders.")
 @click.option("--color", is_flag=True, help="Keep colours; otherwise the luma is embedded.")
+@background_option
 @click.option("--size", metavar="WxH", callback=_size, help="Resize all images; otherwise they must have one size.")
 @click.option("--method", type=click.Choice(list(METHODS)), default="llise", show_default=True, help="The learner.")
 @click.option("--kernel", type=click.Choice(["rbf", "poly", "sigmoid", "linear"]), help="Of the kernel methods.  [rbf]")
@@ -90,6 +91,7 @@ def embed(
     plot: Path | None,
     labels: Path | None,
     color: bool,
+    background: tuple[int, int, int] | None,
     size: tuple[int, int] | None,
     save: Path | None,
     onto: Path | None,
@@ -116,7 +118,7 @@ def embed(
         if plot is not None and plot.suffix.lower() == ".png":
             import llise.plot  # noqa: F401 (says which extra is missing)
         reading = lambda files: progress(files, len(files), "reading", quiet)
-        found = read_collection(images, color=color, size=size, progress=reading)
+        found = read_collection(images, color=color, size=size, background=background, progress=reading)
         classes = found.classes if labels is None else read_labels(labels, found.names)
         learner = _learner(settings["method"], parameters) if onto is None else _loaded(onto)
         if onto is None:

@@ -17,7 +17,7 @@ from llise.manifold.collection import images_at
 from llise.manifold.image_map import ImageMap
 from llise.manifold.inverse import images_of
 from llise.manifold.neighborhoods import continuity, trustworthiness
-from llise.manifold.notebook import notebook_html
+from llise.manifold.notebook import InNotebooks
 from llise.manifold.validation import check_integer, check_number
 
 Array = Any
@@ -25,7 +25,7 @@ SMALLEST_RIDGE = 1e-6
 MOST_IMAGES = 10_000  # a matrix of all pairs takes 800 MB
 
 
-class Learner(TransformerMixin, BaseEstimator):
+class Learner(InNotebooks, TransformerMixin, BaseEstimator):
     """Base class of LLISE, LLE and their kernel forms.
 
     A subclass has the parameters ``n_components``, ``n_neighbors``, ``image_shape`` and ``ridge``, a method
@@ -364,15 +364,6 @@ class Learner(TransformerMixin, BaseEstimator):
             return np.array([f"{name}{i}" for i in range(p)], dtype=object)
         places = product(range(rows), range(cols), range(p))
         return np.array([f"{name}_row{row}_col{col}_{i}" for row, col, i in places], dtype=object)
-
-    def _repr_html_inner(self):
-        return notebook_html(self, super()._repr_html_inner())
-
-    def _repr_mimebundle_(self, **kwargs):
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] = notebook_html(self, bundle["text/html"])
-        return bundle
 
     def _forget_map(self) -> None:
         """Drop the map of an earlier fit."""

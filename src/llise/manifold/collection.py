@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from llise.images import SUFFIXES, ImageError, as_uint8, read_image
+from llise.picture_files.decoding import Background
 
 Source = str | os.PathLike[str]
 ARRAYS = (".npy", ".npz")
@@ -44,6 +45,7 @@ def read_collection(
     *,
     color: bool = False,
     size: tuple[int, int] | None = None,
+    background: Background | None = None,
     progress: Callable[[Sequence[Any]], Iterable[Any]] = iter,
 ) -> Collection:
     """Read images of equal size, or resized to ``size`` (width, height).
@@ -60,12 +62,12 @@ def read_collection(
     files = [entry for path in paths for entry in _files(path)]
     if not files:
         raise ImageError("no images: name a folder, image files, a .txt list, or a .npy or .npz file")
-    images = None
+    images: Any = None
     for number, (file, _) in enumerate(progress(files)):
-        image = _resized(read_image(file, color=color), size)
+        image = _resized(read_image(file, color=color, background=background), size)
         if color and image.ndim == 2:
             image = np.repeat(image[..., None], 3, axis=2)
-        if images is None:
+        if number == 0:
             images = np.empty((len(files), *image.shape), np.uint8)
         if image.shape != images.shape[1:]:
             raise ImageError(
@@ -135,13 +137,13 @@ def _of_array(path: Path, color: bool, size: tuple[int, int] | None) -> Collecti
         raise ImageError(f"{path}: no such file; check the name") from None
     except (OSError, ValueError, EOFError) as error:
         raise ImageError(f"{path}: not a NumPy file that can be read ({error}); write it with numpy.save") from None
-    classes = names = None
+    classes = names = key = None
     if isinstance(content, np.lib.npyio.NpzFile):
         entries = {name: content[name] for name in content.files}
         key = next((name for name in ("images", "X") if name in entries), None)
         if key is None and len(entries) > 1:
             raise ImageError(f"{path}: arrays {', '.join(entries)}; name that of the images 'images'")
-        array = entries[key or next(iter(entries))]
+        array = next(iter(entries.values())) if key is None else entries[key]
         classes = next((entries[name] for name in ("labels", "y") if name in entries), None)
         names = entries.get("names")
     else:

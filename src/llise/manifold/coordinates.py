@@ -60,8 +60,9 @@ def write_table(
     text = {"file": list(names)} | ({} if classes is None else {"class": list(classes)})
     if suffix == ".npz":
         with atomic_write(path) as file:
-            arrays = {"names": np.array(names)} | ({} if classes is None else {"labels": np.array(classes)})
-            np.savez_compressed(file, **arrays, columns=np.array(found.columns), coordinates=coordinates, map=plane)
+            arrays: Any = {"names": names, "columns": found.columns, "coordinates": coordinates, "map": plane}
+            labels: Any = {} if classes is None else {"labels": classes}
+            np.savez_compressed(file, **arrays, **labels)
     elif suffix == ".csv":
         digits = 9 if coordinates.dtype == np.float32 else 17
         with atomic_write(path, "w", newline="") as file:

@@ -10,6 +10,19 @@ WIDTH, HEIGHT, MARGIN = 340, 210, 8
 MOST_POINTS = 2000
 
 
+class InNotebooks:
+    """Mixin of a learner that adds to scikit-learn's diagram what was learned; it comes first among the bases."""
+
+    def _repr_html_inner(self):
+        return notebook_html(self, super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = notebook_html(self, bundle["text/html"])
+        return bundle
+
+
 def notebook_html(learner: Any, diagram: str) -> str:
     """The diagram of a learner, and a summary of it once it is fitted."""
     if not hasattr(learner, "embedding_"):
