@@ -161,7 +161,9 @@ def test_fast_embedding_equals_the_transcription(as_published):
 
 def test_the_errors_in_the_paper_matter():
     published, corrected = (
-        LLISE.as_in_paper(P, n_neighbors=K_NEAR, solver="admm", as_published=as_published, random_state=0).fit(IMAGES).embedding_
+        LLISE.as_in_paper(P, n_neighbors=K_NEAR, solver="admm", as_published=as_published, random_state=0)
+        .fit(IMAGES)
+        .embedding_
         for as_published in (True, False)
     )
     assert np.abs(published - corrected).max() > 0.1

@@ -123,6 +123,7 @@ def judge_files(
     quiet: bool,
     reported: Sequence[str] = (),
     background: Background | None = None,
+    verdicts: list[list[str]] | None = None,
 ) -> int:
     """Diagnose images one after the other, print a row for each and write a report.
 
@@ -144,6 +145,8 @@ def judge_files(
         Problems that were reported before any work.
     background : tuple of int, optional
         Colour on which transparent pixels are laid.
+    verdicts : list, optional
+        The labels of each image are appended to it.
 
     Returns
     -------
@@ -181,6 +184,8 @@ def judge_files(
                     report.add_failure(str(error))
                 continue
             rows.add(diagnosis)
+            if verdicts is not None:
+                verdicts.append(list(diagnosis.verdict))
             if report:
                 report.add(diagnosis)
         rows.close()

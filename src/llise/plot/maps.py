@@ -283,7 +283,10 @@ def _points_by_class(axes: Any, places: np.ndarray, labels: np.ndarray, styles: 
 
 def _add_thumbnails(axes: Any, places: np.ndarray, colours: list[str], images: np.ndarray, most: int) -> None:
     """Thumbnails above the places of some images, with frames in the colours of their classes."""
-    axes.margins(0.14)
+    axes.margins(0.14, 0.06)
+    low, high = axes.get_ylim()
+    panel = axes.figure.get_size_inches()[1] * 72 * axes.get_position().height
+    axes.set_ylim(low, high + (high - low) * 1.6 * THUMBNAIL_SIDE / panel)  # they stand above the points
     for i in _far_apart(places, THUMBNAIL_SIDE * 1.25 / _points_per_unit(axes, places), most):
         small = _reduced(eight_bits(images[i]), 2 * THUMBNAIL_SIDE)
         box = OffsetImage(small, cmap="gray", norm=Normalize(0, 255), zoom=THUMBNAIL_SIDE / max(small.shape))
