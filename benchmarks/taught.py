@@ -175,7 +175,7 @@ def by_manifold(count: int) -> None:
             pairs = tests_of(kind, number, count, others)
             for way in WAYS[1:]:
                 training = [*known, *((name, pair) for pair in examples_of(kind, int(way), half))]
-                recognizer = DistortionRecognizer(LLISE(8, n_neighbors=10, luminance=0.5, n_jobs=1))
+                recognizer = DistortionRecognizer(LLISE.as_in_paper(8, luminance=0.5, n_jobs=1))
                 recognizer.fit(np.stack([difference(pair) for _, pair in training]), [label for label, _ in training])
                 answers = recognizer.predict(np.stack([difference(pair) for pair in [*pairs, *tests]]))
                 right.setdefault(int(way), []).extend(answers[: len(pairs)] == name)

@@ -31,6 +31,7 @@ COMMANDS = (
     "diagnose",
     "check",
     "serve",
+    "embed",
     "teach",
     "fit",
     "distort",

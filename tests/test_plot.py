@@ -65,7 +65,6 @@ def test_thumbnails_are_at_their_places_and_do_not_overlap(axes):
     ({"places": np.zeros((3, 3))}, r"places have shape \(3, 3\); expected \(n, 2\)"),
     ({"places": PLACES, "labels": ["blur"]}, "1 labels for 21 places"),
     ({"places": PLACES, "images": np.zeros((2, 8, 8), np.uint8)}, "2 images for 21 places"),
-    ({"places": PLACES[:1], "labels": ["fog"]}, "labels has fog; expected original, contrast"),
     ({"places": PLACES[:1], "labels": ["blur"], "values": [1.0]}, "exclude each other"),
 ])  # fmt: skip
 def test_what_does_not_belong_together_is_refused(arguments, message, axes):

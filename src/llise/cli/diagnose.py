@@ -99,6 +99,7 @@ def judge_files(
     reported: Sequence[str] = (),
     background: Background | None = None,
     why: bool = False,
+    verdicts: list[list[str]] | None = None,
 ) -> int:
     """Diagnose images one after the other, print a row for each and write a report.
 
@@ -120,6 +121,8 @@ def judge_files(
         Problems that were reported before any work.
     background : tuple of int, optional
         Colour on which transparent pixels are laid.
+    verdicts : list, optional
+        The labels of each image are appended to it.
 
     Returns
     -------
@@ -159,6 +162,8 @@ def judge_files(
             rows.add(diagnosis)
             if why:
                 say_why(diagnosis)
+            if verdicts is not None:
+                verdicts.append(list(diagnosis.verdict))
             if report:
                 report.add(diagnosis)
         rows.close()

@@ -21,6 +21,7 @@ from llise.cli.completion import completion
 from llise.cli.demo import demo
 from llise.cli.diagnose import diagnose
 from llise.cli.distort import distort
+from llise.cli.embed import embed
 from llise.cli.options import examples
 from llise.cli.reproduce import reproduce
 from llise.cli.running import complain
@@ -105,7 +106,7 @@ def commands() -> None:
     """
 
 
-for _command in (demo, diagnose, check, serve, teach, distort, reproduce, completion):
+for _command in (demo, diagnose, check, serve, embed, teach, distort, reproduce, completion):
     commands.add_command(_command)
 
 

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+import llise
 from llise.storage.array_files import FileForm, digest_of, read_arrays
 from llise.storage.files import atomic_write, printable
 from llise.storage.registry import SAVABLE, savable_class
@@ -30,8 +31,10 @@ FORMAT_VERSION = 1
 LIBRARIES = ("llise", "numpy", "scipy", "scikit-learn", "scikit-image", "numba")
 
 
-version = cache(metadata.version)
-"""The version of an installed library; looking it up takes milliseconds, so it is done once."""
+@cache
+def version(name: str) -> str:
+    """The version of a library; looking it up takes milliseconds, so it is done once."""
+    return llise.__version__ if name == "llise" else metadata.version(name)
 
 
 class ModelError(ValueError):
