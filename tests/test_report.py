@@ -241,7 +241,6 @@ def test_what_could_not_be_judged_is_mentioned(tmp_path):
         (pristine_copy, "No difference beyond rounding."),
         (
             blur_over_jpeg,
-    context,
             "JPEG compression, quality about 12, over the whole picture; "
             "blur of about 2.1 px at the lower left (14 % of the area).",
         ),
