@@ -32,7 +32,9 @@ def look_of(labels, changed, features=None, noise=1.0, seed=0):
 
 def features_of(reference, copy):
     """Moments of the blocks: enough to tell fog from noise."""
-    own, other = (np.stack([by_block(image[..., c]) for c in range(3)], -1).astype(float) for image in (reference, copy))
+    own, other = (
+        np.stack([by_block(image[..., c]) for c in range(3)], -1).astype(float) for image in (reference, copy)
+    )
     error = other - own
     spread = own.std(axis=2) + 1
     parts = [error.mean(2) / 16, error.std(2) / 8, (own * error).mean(2) / 2000 - own.mean(2) * error.mean(2) / 2000]

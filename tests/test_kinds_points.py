@@ -235,3 +235,16 @@ def test_settings_stand_for_the_formulas_of_programs():
     assert np.array_equal(cut, ImageOps.posterize(pillow, 3))
     few = levels.apply(image, levels.Settings(16.0, "palette"))
     assert np.array_equal(few, pillow.quantize(16).convert("RGB"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("error")
+def test_flat_pictures_and_small_masks_give_a_fit_or_none(kind):
+    for image in (np.zeros((16, 16, 3), np.uint8), np.full((16, 24, 3), (200, 30, 255), np.uint8)):
+        draw = get(kind).draw(image, np.random.default_rng(0))
+        copies = (draw.path(0.3 * draw.end), image, 255 - image)
+        masks = (np.ones(image.shape[:2], bool), np.arange(image[..., 0].size).reshape(image.shape[:2]) < 9)
+        for copy in copies:
+            for mask in (*masks, np.zeros(image.shape[:2], bool)):
+                fit = get(kind).fit(image, copy, mask)
+                assert fit is None or 0 <= explained(fit, image, copy, mask) <= 1

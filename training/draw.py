@@ -14,6 +14,7 @@ import os
 import sys
 import time
 import warnings
+import zlib
 from pathlib import Path
 
 THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"
@@ -21,11 +22,14 @@ SCENES = 256  # in a shard
 MOST_ERRORS = 20  # of one process before it gives up: the kinds are broken then
 
 
-def load_pictures(file: Path) -> dict[str, object]:
+def load_pictures(file: Path, part: str = "all") -> dict[str, object]:
+    """Pictures by name: all of them, those to train on, or the sixth that is kept aside for the score."""
     import numpy as np
 
+    aside = lambda name: zlib.crc32(name.encode()) % 6 == 0
     with np.load(file) as store:
-        return {name: store[name] for name in store.files}
+        chosen = [name for name in store.files if part == "all" or aside(name) == (part == "score")]
+        return {name: store[name] for name in chosen}
 
 
 def names_of_words() -> list[str]:
@@ -45,7 +49,9 @@ def names_of_words() -> list[str]:
     return sorted(found)
 
 
-def work(number: int, pictures: Path, out: Path, names: list[str], seconds: float, seed: int, side: int) -> None:
+def work(
+    number: int, pictures: Path, part: str, out: Path, names: list[str], seconds: float, seed: int, side: int
+) -> None:
     """Draw scenes until the time is over; the same number and seed give the same scenes."""
     warnings.simplefilter("ignore")
     os.nice(5)
@@ -53,13 +59,20 @@ def work(number: int, pictures: Path, out: Path, names: list[str], seconds: floa
 
     from training.scenes import BLOCK, draw_scene
 
-    store = list(load_pictures(pictures).values())
+    store = list(load_pictures(pictures, part).values())
     column = {name: i for i, name in enumerate(names)}
     ref = np.zeros((SCENES, side, side, 3), np.uint8)
     cop = np.zeros_like(ref)
     lab = np.zeros((SCENES, side // BLOCK, side // BLOCK), np.uint32)
     words = np.zeros((SCENES, len(names)), np.float32)
     end, count, shard, tries, errors = time.time() + seconds, 0, 0, 0, 0
+
+    def write() -> None:
+        path = out / f"{number:02d}_{shard:05d}.npz"
+        arrays = {"ref": ref, "cop": cop, "lab": lab, "words": words}
+        np.savez(path.with_suffix(".tmp.npz"), **{name: array[:count] for name, array in arrays.items()})
+        os.replace(path.with_suffix(".tmp.npz"), path)
+
     while time.time() < end:
         tries += 1
         rng = np.random.default_rng((seed, number, tries))
@@ -81,13 +94,15 @@ def work(number: int, pictures: Path, out: Path, names: list[str], seconds: floa
                     words[count, column[f"{kind}.{word}"]] = value
         count += 1
         if count == SCENES:
-            path = out / f"{number:02d}_{shard:05d}.npz"
-            np.savez(path.with_suffix(".tmp.npz"), ref=ref, cop=cop, lab=lab, words=words)
-            os.replace(path.with_suffix(".tmp.npz"), path)
+            write()
             shard, count = shard + 1, 0
+    if count:
+        write()
 
 
-def draw_shards(out: Path, pictures: Path, seconds: float, workers: int, seed: int, side: int) -> None:
+def draw_shards(
+    out: Path, pictures: Path, seconds: float, workers: int, seed: int, side: int, part: str = "all"
+) -> None:
     for name in THREADS:
         os.environ[name] = "1"
     out.mkdir(parents=True, exist_ok=True)
@@ -96,7 +111,7 @@ def draw_shards(out: Path, pictures: Path, seconds: float, workers: int, seed: i
     os.replace(out / "words.tmp.json", out / "words.json")
     context = multiprocessing.get_context("spawn")
     jobs = [
-        context.Process(target=work, args=(number, pictures, out, names, seconds, seed, side))
+        context.Process(target=work, args=(number, pictures, part, out, names, seconds, seed, side))
         for number in range(workers)
     ]
     for job in jobs:
@@ -115,12 +130,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--side", type=int, default=128, help="side of a scene in pixels, a multiple of 32 up to 256")
+    parser.add_argument("--part", choices=("all", "train", "score"), default="all", help="pictures to draw from")
     given = parser.parse_args()
     if given.side % 32 or not 32 <= given.side <= 256:
         parser.error(f"--side {given.side}: expected a multiple of 32 from 32 to 256")
     if not given.pictures.is_file():
         parser.error(f"--pictures {given.pictures}: no such file; python -m training.pictures FOLDER writes it")
-    draw_shards(given.out, given.pictures, given.seconds, given.workers, given.seed, given.side)
+    draw_shards(given.out, given.pictures, given.seconds, given.workers, given.seed, given.side, given.part)
 
 
 if __name__ == "__main__":

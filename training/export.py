@@ -16,7 +16,7 @@ from training.net import Conv, Net, Shape
 
 
 def folded(net: Net) -> dict[str, np.ndarray]:
-    """Weights as matrices (inputs, outputs) with batch normalisation folded in, and biases; inputs by row, column, channel."""
+    """Weights (inputs by row, column and channel; outputs) with batch normalisation folded in, and biases."""
     arrays: dict[str, np.ndarray] = {}
     for name, module in net.named_modules():
         if isinstance(module, Conv):

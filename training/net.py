@@ -120,8 +120,8 @@ def coefficients(r: torch.Tensor, c: torch.Tensor, basis: torch.Tensor, kind: to
     y = lambda t: t[:, 0]
     every = lambda t: t.flatten(1, 2)
     parts = [
-        bent(y(e), 4.0), every((size_c - size_r) / (size_c + size_r + 1)), every(bent(e.abs(), 2.0)), bent(y(e).abs(), 16.0),
-        bent(y(size_c), 16.0), 1 / (1 + 4 * y(tc).square()),
+        bent(y(e), 4.0), every((size_c - size_r) / (size_c + size_r + 1)), every(bent(e.abs(), 2.0)),
+        bent(y(e).abs(), 16.0), bent(y(size_c), 16.0), 1 / (1 + 4 * y(tc).square()),
     ]  # fmt: skip
     return torch.cat([part.to(kind) for part in parts], 1)
 

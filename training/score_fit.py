@@ -10,16 +10,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
+from safetensors.numpy import load_file, save_file
 from scipy.optimize import minimize
 from scipy.stats import beta
 from sklearn.isotonic import IsotonicRegression
-from training.tuned import DEFAULTS
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
 from llise.colours import without_colour
 from llise.labels import UNKNOWN
@@ -27,6 +32,7 @@ from llise.look.custom_kinds import pooled
 from llise.look.refit import Refit, cut_piece
 from llise.look.regions import Likelihood, Model, find_regions, kinds_of
 from llise.look.scoring import COLUMNS, candidates_of, likeliest
+from training.tuned import DEFAULTS
 
 RIDGE = 0.003
 FOLDS = 5
@@ -86,16 +92,19 @@ def labelled_regions(
 def fit_weights(regions: list[Labelled], ridge: float = RIDGE) -> np.ndarray:
     """Weights of the columns: conditional logit with a ridge, of the regions that hold the truth."""
     scale = np.concatenate([one.table for one in regions]).std(axis=0) + 1e-9
-    pairs = [(one.table / scale, one.right) for one in regions if one.right.any()]
+    used = [one for one in regions if one.right.any()]
+    table = np.concatenate([one.table for one in used]) / scale
+    counts = np.array([len(one.right) for one in used])
+    starts, region = np.r_[0, np.cumsum(counts)[:-1]], np.repeat(np.arange(len(used)), counts)
+    right = np.concatenate([one.right for one in used]).astype(float)
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        total, slope = 0.0, np.zeros_like(weights)
-        for table, right in pairs:
-            scores = table @ weights
-            all_, those = np.logaddexp.reduce(scores), np.logaddexp.reduce(scores[right])
-            total += all_ - those
-            slope += np.exp(scores - all_) @ table - np.exp(scores[right] - those) @ table[right]
-        return total / len(pairs) + ridge * weights @ weights, slope / len(pairs) + 2 * ridge * weights
+        scores = table @ weights
+        powers = np.exp(scores - np.maximum.reduceat(scores, starts)[region])
+        every, those = np.add.reduceat(powers, starts), np.add.reduceat(right * powers, starts)
+        slope = (powers / every[region] - right * powers / np.maximum(those, 1e-300)[region]) @ table
+        value = np.log(every / np.maximum(those, 1e-300)).mean() + ridge * weights @ weights
+        return float(value), slope / len(used) + 2 * ridge * weights
 
     return minimize(loss, np.zeros(len(COLUMNS)), jac=True, method="L-BFGS-B").x / scale
 
@@ -217,10 +226,33 @@ def scenes_of(shards: Iterable[Path]) -> Iterator[tuple[np.ndarray, np.ndarray, 
                     yield reference[:rows, :cols], copy[:rows, :cols], labels[: rows // 8, : cols // 8], group
 
 
-def main() -> None:
-    """Read scenes, fit, and write the model's numbers as a whole or not at all."""
+def model_of(file: Path) -> Model:
+    """The model of a model.json and the weights beside it."""
     from llise import network
 
+    loaded = network.load(file.with_suffix(".safetensors"), file)
+    tuned = {**DEFAULTS, **loaded.tuned}
+    return Model(loaded.name, loaded.digest, tuned, loaded.sets, lambda a, b: network.look(a, b, loaded))
+
+
+def regions_of(file: Path, shard: Path, most: int) -> list[Labelled]:
+    """Regions of the first scenes of a shard."""
+    warnings.simplefilter("ignore")
+    model = model_of(file)
+    with threadpool_limits(1):
+        return [one for scene in islice(scenes_of([shard]), most) for one in labelled_regions(model, *scene)]
+
+
+def add_background(file: Path, values: np.ndarray) -> None:
+    """Put the background beside the weights."""
+    arrays = load_file(file) | {"background": values.astype(np.float16)}
+    temporary = file.with_suffix(".tmp")
+    save_file(arrays, temporary)
+    os.replace(temporary, file)
+
+
+def main() -> None:
+    """Read scenes, fit, and write the model's numbers as a whole or not at all."""
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("model", type=Path, help="model.json, beside model.safetensors")
     parser.add_argument(
@@ -228,20 +260,18 @@ def main() -> None:
     )
     parser.add_argument("--most", type=int, default=20_000, help="scenes to use")
     given = parser.parse_args()
-    loaded = network.load(given.model.with_suffix(".safetensors"), given.model)
-    tuned = {**DEFAULTS, **loaded.tuned}
-    model = Model(loaded.name, loaded.digest, tuned, loaded.sets, lambda a, b: network.look(a, b, loaded))
-    regions: list[Labelled] = []
-    for number, scene in enumerate(scenes_of(given.shards)):
-        if number == given.most:
-            break
-        regions += labelled_regions(model, *scene)
+    tuned = model_of(given.model).tuned
+    each = -(-given.most // len(given.shards))
+    tasks = Parallel(n_jobs=-1, return_as="generator")(
+        delayed(regions_of)(given.model, shard, each) for shard in given.shards
+    )
+    regions = [region for found in tqdm(tasks, "refitting", len(given.shards)) for region in found]
     content = json.loads(given.model.read_text())
     content["tuned"] = fit(regions, tuned)
     temporary = given.model.with_suffix(".tmp")
     temporary.write_text(json.dumps(content, indent=1))
     os.replace(temporary, given.model)
-    np.save(given.model.with_suffix(".background.npy"), background(regions))
+    add_background(given.model.with_suffix(".safetensors"), background(regions))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,9 @@ SMALL = 0.55
 
 TOLD = 60.0
 """Seconds between two lines of progress, each with a checkpoint."""
+
+PATIENCE = 20.0
+"""Seconds for which the first scenes are waited for when nothing draws any more."""
 
 GUARD = 1.6
 """Rise of the smoothed loss, against its best, after which the weights of before are taken back at half the rate."""
@@ -69,9 +73,11 @@ class Ring:
             device = self.reference.device
             r, c = (torch.from_numpy(x).to(device).permute(0, 3, 1, 2) for x in (ref, cop))
             b = torch.from_numpy(lab.astype(np.int64)).to(device)
-            if self.held is None or len(self.held[0]) < self.hold:
-                self.held = (r, c, b) if self.held is None else tuple(torch.cat(x) for x in zip(self.held, (r, c, b)))
-                continue
+            room = self.hold - (0 if self.held is None else len(self.held[0]))
+            if room > 0:
+                some = tuple(x[: min(room, len(x) // 2)] for x in (r, c, b))
+                self.held = some if self.held is None else tuple(torch.cat(x) for x in zip(self.held, some))
+                r, c, b = (x[len(some[0]) :] for x in (r, c, b))
             at = (torch.arange(len(r), device=device) + self.total) % self.capacity
             self.reference[at], self.copy[at], self.bits[at] = r, c, b
             self.total += len(r)
@@ -156,12 +162,16 @@ def progress(net: Net, losses: Losses, held: tuple[torch.Tensor, ...]) -> dict[s
                     regions += 1
     net.train()
     share = lambda a, n: round(a / max(n, 1), 4)
-    return {"blocks": share(right, blocks), "kinds": share(right_kinds, blocks), "regions": share(right_regions, regions)}
+    return {
+        "blocks": share(right, blocks),
+        "kinds": share(right_kinds, blocks),
+        "regions": share(right_regions, regions),
+    }
 
 
 def train(
     shards: Path, out: Path, seconds: float, shape: Shape, *, batch: int, rate: float, capacity: int, side: int,
-    keep: bool = False, hold: int = 512,
+    keep: bool = False, hold: int = 512, alive: Callable[[], bool] = lambda: True,
 ) -> Iterator[dict]:  # fmt: skip
     """Train until the time is over; yields what is known of the progress, and resumes from `out` if it is there."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -172,10 +182,15 @@ def train(
     state = {"step": 0, "seconds": 0.0}
     if out.exists():
         saved = torch.load(out, map_location=device, weights_only=True)
-        net.load_state_dict(saved["net"]), mean.load_state_dict(saved["mean"]), optimiser.load_state_dict(saved["optimiser"])
+        for name, part in (("net", net), ("mean", mean), ("optimiser", optimiser)):
+            part.load_state_dict(saved[name])
         state = saved["state"]
     ring, losses = Ring(shards, capacity, side, device, keep=keep, hold=hold), Losses(device)
+    drawn = time.time()
     while ring.filled < 2 * batch:
+        drawn = time.time() if alive() else drawn
+        if time.time() - drawn > PATIENCE:
+            raise RuntimeError(f"{shards}: too few scenes to train on, and nothing draws more; see above")
         ring.take()
         time.sleep(0.2)
     start, last, guard = time.time() - state["seconds"], time.time(), _Guard(net)
@@ -220,7 +235,7 @@ def _groups(net: Net) -> list[dict]:
 
 def _schedule(step: int, elapsed: float) -> float:
     """Warm-up over 300 steps, constant for a third of the time, then a half cosine to nearly nothing."""
-    fall = 1.0 if elapsed < 0.35 else 0.005 + 0.995 * 0.5 * (1 + np.cos(np.pi * (elapsed - 0.35) / 0.65))
+    fall = 1.0 if elapsed < 0.35 else 0.005 + 0.995 * 0.5 * (1 + math.cos(math.pi * (elapsed - 0.35) / 0.65))
     return min(1.0, (step + 1) / 300) * fall
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypedDict, Unpack
 import numpy as np
 
 from llise.kinds.fitting import Fit, as_bytes
-from llise.kinds.limits import Limit
+from llise.kinds.limits import LIMITS, Limit
 from llise.kinds.paths import CoderPath, LevelPath, Path, SolvablePath
 
 __all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "Settings"]
@@ -25,7 +25,22 @@ class Settings(Protocol):
 
 
 class GreyStatistics(TypedDict, total=False):
-    """Mean, standard deviation and median of the grey levels of the image that a crop was taken from."""
+    """Mean, standard deviation and median of the grey levels of the image that a crop was taken from.
+
+    Attributes
+    ----------
+    mean, spread, middle : float
+        Mean, standard deviation and median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.contrast import Contrast
+    >>> crop = np.zeros((16, 16), np.uint8)
+    >>> draw = Contrast().draw(crop, np.random.default_rng(2), mean=100.0, spread=30.0, middle=90.0)
+    >>> draw.parameters(0.5)["pivot"]
+    90.0
+    """
 
     mean: float
     spread: float
@@ -51,6 +66,15 @@ class Draw:
     settings : callable, optional
         ``settings(strength)`` gives the complete settings: ``path(strength) == kind.apply(image, settings(strength))``.
         Pictures of three channels have them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.luminance import Luminance
+    >>> image = np.full((16, 16, 3), 100, np.uint8)
+    >>> draw = Luminance().draw(image, np.random.default_rng(0))
+    >>> draw.parameters(5.0)
+    {'offset': 5.0}
     """
 
     path: Path
@@ -131,6 +155,21 @@ class Kind(ABC):
         What a gate may limit.
     letter, page_color : str
         Letter of the kind in maps of text, and its colour on pages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.base import Kind
+    >>> class Inversion(Kind):
+    ...     name = "inversion"
+    ...     title = short_title = "inversion"
+    ...     strongest = 1.0
+    ...     def path(self, image, rng, direction=1):
+    ...         return lambda strength: image + strength * (255.0 - 2.0 * image)
+    >>> image = np.array([[0, 100], [200, 255]], np.uint8)
+    >>> Inversion().path(image, np.random.default_rng(0))(1.0)
+    array([[255., 155.],
+           [ 55.,   0.]])
     """
 
     name: str
@@ -150,6 +189,9 @@ class Kind(ABC):
     limit: ClassVar[Limit | None] = None
     letter: ClassVar[str] = "?"
     page_color: ClassVar[str] = "#888888"
+
+    def __init_subclass__(cls) -> None:
+        cls.limit = LIMITS.get(getattr(cls, "name", ""), cls.limit)
 
     @abstractmethod
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

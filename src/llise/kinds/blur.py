@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn, exact_fit
 from llise.kinds.blur_fit import fit_blur
-from llise.kinds.blur_programs import Settings, blurred
+from llise.kinds.blur_programs import BlurSettings, blurred
 from llise.kinds.blur_search import MARGIN, WINDOW, find_blur
 from llise.kinds.estimation import RESOLUTION, Pair, pair_of, polished
-from llise.kinds.fitting import Fit, as_bytes, interval
+from llise.kinds.fitting import Fit, interval
 from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES
 
 WIDEST = 40.0
@@ -41,7 +41,12 @@ class Blur(Kind):
     short_title = "blur"
     strongest = 256.0
     random = False
-    Settings = Settings
+    Settings = BlurSettings
+    exact = True
+    hides = True
+    wipes = True
+    units: ClassVar = {"angle": ("°", 1.0)} | dict.fromkeys(("sigma", "radius", "length", "size"), (" px", 1.0))
+    letter, page_color = "B", "#0072b2"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         # A Gaussian kernel with mirrored borders is a product in the cosine domain:
@@ -63,29 +68,27 @@ class Blur(Kind):
 
     draw_grey = draw_program
 
-    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+    def apply(self, image: np.ndarray, settings: BlurSettings) -> np.ndarray:
         return blurred(image, settings)
 
     def fit(
-        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: BlurSettings | None = None
     ) -> Fit | None:
         pair = pair_of(reference, copy, mask)
         if pair is None or min(mask.shape) < 8:
             return None
         settings, near = find_blur(pair, start)
         settings, intervals = _polished(pair.plane().inside(MARGIN).cut(WINDOW, MARGIN), settings, near)
-
-        def apply(image: np.ndarray) -> np.ndarray:
-            return blurred(as_bytes(image), settings).astype(np.float32)
-
-        return Fit(settings.words(), apply, settings=settings, intervals=intervals)
+        return exact_fit(self, settings, intervals)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         found = fit_blur(before, after, mask)
         return Fit(found.parameters, found.apply)
 
 
-def _polished(part: Pair, settings: Settings, near: list[Settings]) -> tuple[Settings, dict[str, tuple[float, float]]]:
+def _polished(
+    part: Pair, settings: BlurSettings, near: list[BlurSettings]
+) -> tuple[BlurSettings, dict[str, tuple[float, float]]]:
     """The settings after Gauss-Newton steps, and intervals of the words; others that are about as near are in them."""
     words = settings.words()
     if settings.way == "resampled":
@@ -106,8 +109,8 @@ def _polished(part: Pair, settings: Settings, near: list[Settings]) -> tuple[Set
     return settings, found
 
 
-Way = tuple[Callable[[float], Settings], float]
-"""Settings by strength, and the strength at which they end."""
+Way = tuple[Callable[[float], BlurSettings], float]
+"""BlurSettings by strength, and the strength at which they end."""
 
 
 def _border(rng: np.random.Generator) -> str:
@@ -120,32 +123,32 @@ def _linear(rng: np.random.Generator) -> bool:
 
 def _gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     border, linear, cut = _border(rng), _linear(rng), float(rng.choice([4.0, 4.0, 3.0, 2.5]))
-    return lambda s: Settings("gaussian", max(s, 0.05), shape=cut, border=border, linear=linear), WIDEST
+    return lambda s: BlurSettings("gaussian", max(s, 0.05), shape=cut, border=border, linear=linear), WIDEST
 
 
 def _pillow_gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
-    return lambda s: Settings("pillow_gaussian", s), WIDEST
+    return lambda s: BlurSettings("pillow_gaussian", s), WIDEST
 
 
 def _elliptic(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     stretch, border, linear = float(np.exp(rng.uniform(-1.2, -0.1))), _border(rng), _linear(rng)
     angle = float(rng.choice([0.0, 90.0])) if rng.random() < 0.4 else float(rng.uniform(0, 180))
-    return lambda s: Settings("elliptic", max(s, 0.05), stretch, angle, border=border, linear=linear), 20.0
+    return lambda s: BlurSettings("elliptic", max(s, 0.05), stretch, angle, border=border, linear=linear), 20.0
 
 
 def _low_pass(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     way, power = str(rng.choice(["heavy", "exponential", "cut_off"])), float(rng.uniform(1.2, 4.0))
     stretch = float(np.exp(rng.uniform(-0.7, 0.0))) if rng.random() < 0.2 else 1.0
-    return lambda s: Settings(way, s, stretch, shape=power), WIDEST
+    return lambda s: BlurSettings(way, s, stretch, shape=power), WIDEST
 
 
 def _box(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     border, linear = _border(rng), _linear(rng)
-    return lambda s: Settings("box", 1 + s, border=border, linear=linear), 60.0
+    return lambda s: BlurSettings("box", 1 + s, border=border, linear=linear), 60.0
 
 
 def _pillow_box(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
-    return lambda s: Settings("pillow_box", s), 30.0
+    return lambda s: BlurSettings("pillow_box", s), 30.0
 
 
 def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
@@ -156,43 +159,43 @@ def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     def side(s: float) -> int:
         return 2 * max(round(s / 2), 1) + 1 if odd else 2 * max(round(s / 2), 1)
 
-    return lambda s: Settings("boxes", float(side(s)), shape=float(count), border=border), 40.0
+    return lambda s: BlurSettings("boxes", float(side(s)), shape=float(count), border=border), 40.0
 
 
 def _disc(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     border, linear = _border(rng), bool(rng.random() < 0.3)
-    return lambda s: Settings("disc", 0.5 + s, border=border, linear=linear), 30.0
+    return lambda s: BlurSettings("disc", 0.5 + s, border=border, linear=linear), 30.0
 
 
 def _motion(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     """Mean along a line; a third of the lines are horizontal, vertical or diagonal."""
     angle = float(rng.choice([0, 45, 90, 135])) if rng.random() < 1 / 3 else float(rng.uniform(0, 180))
     border, linear = _border(rng), _linear(rng)
-    return lambda s: Settings("motion", 1 + s, angle=angle, border=border, linear=linear), 60.0
+    return lambda s: BlurSettings("motion", 1 + s, angle=angle, border=border, linear=linear), 60.0
 
 
 def _trail(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     angle, fading, border = float(rng.uniform(0, 360)), float(rng.uniform(0.0, 3.0)), _border(rng)
-    return lambda s: Settings("trail", 1 + s, angle=angle, shape=fading, border=border), 40.0
+    return lambda s: BlurSettings("trail", 1 + s, angle=angle, shape=fading, border=border), 40.0
 
 
 def _median(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
-    return lambda s: Settings("median", float(2 * min(max(round(s), 1), 4) + 1)), 4.0
+    return lambda s: BlurSettings("median", float(2 * min(max(round(s), 1), 4) + 1)), 4.0
 
 
 def _bilateral(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     size = float(rng.uniform(1.0, 2.7))
-    return lambda s: Settings("bilateral", size, shape=max(s, 0.5)), 80.0
+    return lambda s: BlurSettings("bilateral", size, shape=max(s, 0.5)), 80.0
 
 
 def _resampled(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     """Make the image smaller, then enlarge it to the size it had."""
     reducing, enlarging = str(rng.choice(REDUCING_NAMES)), str(rng.choice(ENLARGING_NAMES))
 
-    def at(s: float) -> Settings:
+    def at(s: float) -> BlurSettings:
         small = max(round(shape[0] / (1 + s)), 2), max(round(shape[1] / (1 + s)), 2)
         factor = float(np.sqrt(np.prod(shape) / np.prod(small)))
-        return Settings("resampled", factor, small=small, reducing=reducing, enlarging=enlarging)
+        return BlurSettings("resampled", factor, small=small, reducing=reducing, enlarging=enlarging)
 
     return at, 24.0
 

@@ -18,7 +18,7 @@ PADS = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "constan
 
 
 @dataclass(frozen=True)
-class Settings:
+class BlurSettings:
     """A blur.
 
     `size` is the standard deviation, width, radius or length in pixels, or the size before divided by the reduced one;
@@ -71,7 +71,7 @@ class Settings:
 
 
 @lru_cache(64)
-def kernel_of(settings: Settings) -> np.ndarray:
+def kernel_of(settings: BlurSettings) -> np.ndarray:
     """Weights (n, n), n odd, of a way that has a kernel; their sum is 1."""
     if settings.way == "box":
         weights = box_kernel(settings.size)
@@ -102,7 +102,7 @@ def _ellipse_kernel(wide: float, narrow: float, angle: float) -> np.ndarray:
     return np.exp(-0.5 * ((along / wide) ** 2 + (beside / max(narrow, 0.1)) ** 2))
 
 
-def blurred(image: np.ndarray, settings: Settings) -> np.ndarray:
+def blurred(image: np.ndarray, settings: BlurSettings) -> np.ndarray:
     """The copy of an 8-bit image."""
     way = settings.way
     if way == "resampled":
@@ -116,7 +116,7 @@ def blurred(image: np.ndarray, settings: Settings) -> np.ndarray:
     return quantise(from_light(levels) if settings.linear else levels)
 
 
-def smoothed(levels: np.ndarray, settings: Settings) -> np.ndarray:
+def smoothed(levels: np.ndarray, settings: BlurSettings) -> np.ndarray:
     """The filtered levels of a linear way."""
     from scipy import ndimage  # only here: its import is slow
 
@@ -143,7 +143,7 @@ def convolved(levels: np.ndarray, kernel: np.ndarray, border: str) -> np.ndarray
     return oaconvolve(padded, kernel.reshape(*kernel.shape, *[1] * more), mode="valid", axes=(0, 1))
 
 
-def _by_pillow(image: np.ndarray, settings: Settings) -> np.ndarray:
+def _by_pillow(image: np.ndarray, settings: BlurSettings) -> np.ndarray:
     filters = {
         "pillow_gaussian": lambda: ImageFilter.GaussianBlur(settings.size),
         "pillow_box": lambda: ImageFilter.BoxBlur(settings.size),
@@ -152,7 +152,7 @@ def _by_pillow(image: np.ndarray, settings: Settings) -> np.ndarray:
     return np.asarray(Image.fromarray(image).filter(filters[settings.way]()))
 
 
-def _by_frequency(levels: np.ndarray, settings: Settings) -> np.ndarray:
+def _by_frequency(levels: np.ndarray, settings: BlurSettings) -> np.ndarray:
     """Low-pass filters that are given by their response, as products in the cosine domain."""
     y, x = (np.arange(n, dtype=np.float32) * np.float32(np.pi * settings.size / n) for n in levels.shape[:2])
     square = (y * y)[:, None] + (x * settings.stretch) ** 2

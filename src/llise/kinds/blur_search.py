@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from llise.kinds.blur_fit import START_SIGMAS, _Search
-from llise.kinds.blur_programs import Settings, blurred
+from llise.kinds.blur_programs import BlurSettings, blurred
 from llise.kinds.estimation import Pair
 from llise.kinds.fitting import ROUNDING
 from llise.kinds.minimum import bounded_minimum
@@ -32,12 +32,12 @@ AS_GOOD = 2.0
 
 BORDERS = ("reflect", "nearest", "mirror", "constant")
 
-Found = tuple[Settings, list[Settings]]
+Found = tuple[BlurSettings, list[BlurSettings]]
 """The nearest settings, and others that are about as near."""
 
 
-def find_blur(pair: Pair, start: Settings | None = None) -> Found:
-    """Settings of the blur of least squared error; `pair` may have colours."""
+def find_blur(pair: Pair, start: BlurSettings | None = None) -> Found:
+    """BlurSettings of the blur of least squared error; `pair` may have colours."""
     plane = pair.plane()
     part = plane.inside(MARGIN).cut(WINDOW, MARGIN)
     trials = _Trials(part)
@@ -50,7 +50,7 @@ def find_blur(pair: Pair, start: Settings | None = None) -> Found:
     variances, shift = _gaussian(part)
     sized = [replace(one, size=one.size * by) for one in candidates(variances, shift) for by in _factors(one)]
     first = sorted(sized, key=rough.left)
-    distinct: dict[tuple, Settings] = {}
+    distinct: dict[tuple, BlurSettings] = {}
     for one in first:
         distinct.setdefault((one.way, one.linear, one.shape), one)
     ranked += [trials.refined(one) for one in list(distinct.values())[:KEPT]]
@@ -64,11 +64,11 @@ def find_blur(pair: Pair, start: Settings | None = None) -> Found:
     return _bordered(plane, best), near
 
 
-def _factors(settings: Settings) -> tuple[float, ...]:
+def _factors(settings: BlurSettings) -> tuple[float, ...]:
     return (1.0,) if settings.way == "boxes" else ROUGHLY
 
 
-def _variants(settings: Settings, light: bool) -> Iterator[Settings]:
+def _variants(settings: BlurSettings, light: bool) -> Iterator[BlurSettings]:
     """Cut off elsewhere, or in light instead of grey levels or the other way round."""
     if light and settings.way in ("gaussian", "elliptic", "box", "disc", "motion"):
         yield replace(settings, linear=not settings.linear)
@@ -81,14 +81,14 @@ class _Trials:
 
     def __init__(self, part: Pair) -> None:
         self.part = part
-        self.known: dict[Settings, float] = {}
+        self.known: dict[BlurSettings, float] = {}
 
-    def left(self, settings: Settings) -> float:
+    def left(self, settings: BlurSettings) -> float:
         if settings not in self.known:
             self.known[settings] = self.part.error(blurred(self.part.before, settings))
         return self.known[settings]
 
-    def refined(self, settings: Settings) -> Settings:
+    def refined(self, settings: BlurSettings) -> BlurSettings:
         """The best size near by, and for some ways the best of another number."""
         if settings.way in ("boxes", "median", "resampled"):
             return settings
@@ -102,11 +102,11 @@ class _Trials:
                 settings = self.along(settings, "shape", reach**2)
         return settings
 
-    def along(self, settings: Settings, field: str, reach: float) -> Settings:
+    def along(self, settings: BlurSettings, field: str, reach: float) -> BlurSettings:
         """The best settings with another value of a field; an angle turns by 40 degrees for a factor of e."""
         value, far = float(getattr(settings, field)), float(np.log(reach))
 
-        def at(x: float) -> Settings:
+        def at(x: float) -> BlurSettings:
             other = (value + 40 * x) % 360 if field == "angle" else value * float(np.exp(x))
             return replace(settings, **{field: other})
 
@@ -124,41 +124,41 @@ def _gaussian(part: Pair) -> tuple[np.ndarray, tuple[float, float]]:
     return found.variances, shift
 
 
-def candidates(variances: np.ndarray, shift: tuple[float, float]) -> Iterator[Settings]:
+def candidates(variances: np.ndarray, shift: tuple[float, float]) -> Iterator[BlurSettings]:
     """Programs whose kernels have these variances."""
     (small, large), axes = np.linalg.eigh([[variances[0], variances[2]], [variances[2], variances[1]]])
     sigma, long = float(np.sqrt(max((small + large) / 2, 0.01))), float(np.sqrt(max(large, 0.01)))
     angle = float(np.degrees(np.arctan2(-axes[1, 1], axes[0, 1])) % 180)
     width = 3.3 * sigma + 0.2 / sigma  # responses meet where they are exp(-1/2)
     if small < 0.75 * large:
-        yield Settings("elliptic", long, float(np.sqrt(max(small, 0.01) / max(large, 0.01))), angle)
+        yield BlurSettings("elliptic", long, float(np.sqrt(max(small, 0.01) / max(large, 0.01))), angle)
     if small < 0.4 * large:
         length = float(np.sqrt(12 * large))
-        yield Settings("motion", max(length, 1.2), angle=angle)
+        yield BlurSettings("motion", max(length, 1.2), angle=angle)
         if np.hypot(*shift) > 0.3:
             towards = float(np.degrees(np.arctan2(-shift[0], shift[1])) % 360)
             for fading in (0.0, 1.0, 2.0):
-                yield Settings("trail", max(length * (1 + 0.35 * fading), 1.2), angle=towards, shape=fading)
+                yield BlurSettings("trail", max(length * (1 + 0.35 * fading), 1.2), angle=towards, shape=fading)
     if small < 0.2 * large:
         return
-    yield Settings("gaussian", sigma, shape=2.5)
+    yield BlurSettings("gaussian", sigma, shape=2.5)
     for linear in (False, True):
-        yield Settings("gaussian", sigma, shape=4.0, linear=linear)
-        yield Settings("disc", max(2 * sigma, 0.6), linear=linear)
-        yield Settings("box", max(width, 1.1), linear=linear)
-    yield Settings("pillow_gaussian", sigma)
-    yield Settings("pillow_box", (width - 1) / 2)
+        yield BlurSettings("gaussian", sigma, shape=4.0, linear=linear)
+        yield BlurSettings("disc", max(2 * sigma, 0.6), linear=linear)
+        yield BlurSettings("box", max(width, 1.1), linear=linear)
+    yield BlurSettings("pillow_gaussian", sigma)
+    yield BlurSettings("pillow_box", (width - 1) / 2)
     for way, factor in (("heavy", 1.1), ("exponential", 1.4)):
-        yield Settings(way, sigma / factor)
+        yield BlurSettings(way, sigma / factor)
     for power in (1.6, 3.0):
-        yield Settings("cut_off", sigma, shape=power)
+        yield BlurSettings("cut_off", sigma, shape=power)
     for count in (1, 2, 3):
         side = float(np.sqrt(12 * sigma**2 / count + 1))
         for whole in {max(round((side + d) / 2) * 2 - (count > 1), 2) for d in (-1, 1)} | {2 * round(side / 2) + 1}:
-            yield Settings("boxes", float(whole), shape=float(count))
+            yield BlurSettings("boxes", float(whole), shape=float(count))
 
 
-def _further(trials: _Trials, plane: Pair, best: Settings) -> Iterator[Settings]:
+def _further(trials: _Trials, plane: Pair, best: BlurSettings) -> Iterator[BlurSettings]:
     """Filters that no kernel makes, and reductions in size."""
     sigma = best.sigma()
     if plane.mask.all() and min(plane.mask.shape) >= 24:
@@ -167,19 +167,19 @@ def _further(trials: _Trials, plane: Pair, best: Settings) -> Iterator[Settings]
         )
         if found is not None:
             names = {"reducing": found.reducing.name, "enlarging": found.enlarging.name}
-            resampled = Settings("resampled", found.factor, small=found.small, **names)
+            resampled = BlurSettings("resampled", found.factor, small=found.small, **names)
             trials.known[resampled] = plane.error(blurred(plane.before, resampled))
             yield resampled
-    yield from (Settings("median", float(side)) for side in (3, 5, 7, 9) if 0.15 * side < sigma < 0.5 * side)
+    yield from (BlurSettings("median", float(side)) for side in (3, 5, 7, 9) if 0.15 * side < sigma < 0.5 * side)
     if sigma < 2.5:
-        first = min((Settings("bilateral", s, shape=r) for s in (1.2, 2.2) for r in (15.0, 50.0)), key=trials.left)
+        first = min((BlurSettings("bilateral", s, shape=r) for s in (1.2, 2.2) for r in (15.0, 50.0)), key=trials.left)
         if trials.left(first) < 1.5 * trials.left(best):
             for reach in (2.0, 1.2):
                 first = trials.along(trials.along(first, "shape", reach), "size", 0.6 + 0.4 * reach)
             yield first
 
 
-def _bordered(plane: Pair, settings: Settings) -> Settings:
+def _bordered(plane: Pair, settings: BlurSettings) -> BlurSettings:
     """With the border that programs assume, where it shows."""
     edge = np.zeros_like(plane.mask)
     edge[[0, -1]] = edge[:, [0, -1]] = True

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
 from llise.colours import WEIGHTS, pixels_of, planes_of
-from llise.kinds.base import Draw, Path, drawn
+from llise.kinds.base import Draw, Path, drawn, exact_fit
 from llise.kinds.color_base import ColorKind
 from llise.kinds.estimation import RESOLUTION, Pair, pair_of, polished
-from llise.kinds.fitting import ROUNDING, Fit, as_bytes
+from llise.kinds.fitting import ROUNDING, Fit
 from llise.kinds.grey import quantise
 from llise.kinds.minimum import bounded_minimum
 from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES, resize
@@ -22,7 +23,7 @@ HD_WEIGHTS = np.array([0.2126, 0.7152, 0.0722], np.float32)
 
 
 @dataclass(frozen=True)
-class Settings:
+class ChromaBlurSettings:
     """Chroma without detail: a Gaussian or a box of deviation `sigma` in pixels, or subsampled.
 
     Of a subsampling, a value of chroma stands for `factors` rows and columns; it is taken as their mean ("box"), with
@@ -65,7 +66,12 @@ class ChromaBlur(ColorKind):
     short_title = "chroma blur"
     strongest = 60.0
     random = False
-    Settings = Settings
+    Settings = ChromaBlurSettings
+    exact = True
+    hides = True
+    needs_color = True
+    units: ClassVar = {"sigma": (" px", 1.0)}
+    letter, page_color = "U", "#888866"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         planes = planes_of(image)
@@ -75,7 +81,7 @@ class ChromaBlur(ColorKind):
         hd = bool(rng.random() < 0.25)
         if rng.random() < 0.45:
             way = str(rng.choice(["gaussian", "gaussian", "box"]))
-            return drawn(self, image, lambda strength: Settings(way, max(strength, 0.05), hd=hd), 30.0)
+            return drawn(self, image, lambda strength: ChromaBlurSettings(way, max(strength, 0.05), hd=hd), 30.0)
         shape = image.shape[:2]
         one_axis = bool(rng.random() < 0.3)
         reducing, enlarging = str(rng.choice(["box", "tent", "point"])), str(rng.choice(["linear", "linear", "repeat"]))
@@ -83,16 +89,18 @@ class ChromaBlur(ColorKind):
         if resized:
             reducing, enlarging = str(rng.choice(REDUCING_NAMES)), str(rng.choice(ENLARGING_NAMES))
 
-        def at(strength: float) -> Settings:
+        def at(strength: float) -> ChromaBlurSettings:
             factor = max(round(1 + strength), 2)
             factors = (1 if one_axis else min(factor, shape[0] // 4), min(factor, shape[1] // 4))
             sigma = _sigma_of(factors)
-            return Settings("resized" if resized else "subsampled", sigma, factors, reducing, enlarging, siting, hd)
+            return ChromaBlurSettings(
+                "resized" if resized else "subsampled", sigma, factors, reducing, enlarging, siting, hd
+            )
 
-        return drawn(self, image, at, 15.0)
+        return drawn(self, image, at, 7.0)
 
     def fit(
-        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: ChromaBlurSettings | None = None
     ) -> Fit | None:
         pair = pair_of(reference, copy, mask) if reference.ndim == 3 else None
         found = find_chroma_blur(pair, start) if pair is not None else None
@@ -100,14 +108,9 @@ class ChromaBlur(ColorKind):
             return None
         settings, reach = found
         intervals = {"sigma": (settings.sigma - reach, settings.sigma + reach)}
-        return Fit(
-            settings.words(),
-            lambda image: self.apply(as_bytes(image), settings).astype(np.float32),
-            settings=settings,
-            intervals=intervals,
-        )
+        return exact_fit(self, settings, intervals)
 
-    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+    def apply(self, image: np.ndarray, settings: ChromaBlurSettings) -> np.ndarray:
         weights = HD_WEIGHTS if settings.hd else WEIGHTS
         luma, chroma = split(image, weights)
         return quantise(joined(luma, coarse(chroma, settings), weights))
@@ -132,7 +135,7 @@ def joined(luma: np.ndarray, chroma: np.ndarray, weights: np.ndarray = WEIGHTS) 
     return luma[..., None] + np.stack([chroma[..., 1], rest, chroma[..., 0]], axis=-1)
 
 
-def coarse(chroma: np.ndarray, settings: Settings) -> np.ndarray:
+def coarse(chroma: np.ndarray, settings: ChromaBlurSettings) -> np.ndarray:
     """Chroma (h, w, 2) without its detail."""
     if settings.way == "gaussian":
         return scipy.ndimage.gaussian_filter(chroma, (settings.sigma, settings.sigma, 0), mode="nearest")
@@ -191,11 +194,14 @@ def blurred_chroma(planes: np.ndarray, sigma: float) -> np.ndarray:
     return np.concatenate([planes[..., :1], blurred], axis=-1)
 
 
-WINDOW = 144
+AS_GOOD = 2.0
+"""Ratio of two squared errors that chance makes in one of twenty cases, of some 25 independent squares each."""
+
+WINDOW = 112
 """Most rows and columns on which ways are compared; from the first pixel on, since subsampling depends on the place."""
 
 
-def find_chroma_blur(pair: Pair, start: Settings | None = None) -> tuple[Settings, float] | None:
+def find_chroma_blur(pair: Pair, start: ChromaBlurSettings | None = None) -> tuple[ChromaBlurSettings, float] | None:
     """The way that comes nearest and the reach of an interval of sigma; None where chroma changed little or not so."""
     part = pair
     here = np.s_[:WINDOW, :WINDOW]
@@ -203,60 +209,74 @@ def find_chroma_blur(pair: Pair, start: Settings | None = None) -> tuple[Setting
         part = Pair(*(image[here] for image in pair))
     planes = {hd: split(part.before, HD_WEIGHTS if hd else WEIGHTS) for hd in (False, True)}
 
-    def made(settings: Settings) -> np.ndarray:
+    def made(settings: ChromaBlurSettings) -> np.ndarray:
         luma, chroma = planes[settings.hd]
         return quantise(joined(luma, coarse(chroma, settings), HD_WEIGHTS if settings.hd else WEIGHTS))
 
-    known: dict[Settings, float] = {}
+    known: dict[ChromaBlurSettings, float] = {}
 
-    def left(settings: Settings) -> float:
+    def left(settings: ChromaBlurSettings) -> float:
         if settings not in known:
             known[settings] = part.error(made(settings))
         return known[settings]
 
-    hd = left(Settings("gaussian", 1.5, hd=True)) < left(Settings("gaussian", 1.5))
-    rough = min((Settings("gaussian", sigma, hd=hd) for sigma in (0.4, 0.8, 1.5, 3.0, 6.0, 12.0)), key=left)
+    hd = _is_hd(part)
+    rough = min((ChromaBlurSettings("gaussian", sigma, hd=hd) for sigma in (0.4, 0.8, 1.5, 3.0, 6.0, 12.0)), key=left)
     low, high = np.log(0.5 * rough.sigma), np.log(2 * rough.sigma)
 
     def by_log(at: float) -> float:
-        return left(Settings("gaussian", float(np.exp(at)), hd=hd))
+        return left(ChromaBlurSettings("gaussian", float(np.exp(at)), hd=hd))
 
     sigma = float(np.exp(bounded_minimum(by_log, low, high, 0.01, most=10)[0]))
     trials = [start] if start is not None else []
-    trials += [Settings(way, sigma * by, hd=hd) for way, by in (("gaussian", 1.0), ("box", 0.95), ("box", 1.05))]
+    trials += [
+        ChromaBlurSettings(way, sigma * by, hd=hd) for way, by in (("gaussian", 1.0), ("box", 0.95), ("box", 1.05))
+    ]
     best = min(trials, key=left)
     if left(best) > 2 * ROUNDING:
-        trials += _subsampled(sigma, part.mask.shape, hd)
+        factors = sorted(_factors(sigma, part.mask.shape), key=lambda both: min(map(left, _roughly(both, hd))))[:3]
+        trials += [way for both in factors for way in _subsampled(both, hd)]
         best = min(trials, key=left)
     if left(best) > 2 * ROUNDING:
-        trials += _resized(min(trials[-1:] + [best], key=left), sigma, hd)
+        enlarged = [_resized(both, "box", enlarging, hd) for both in factors for enlarging in ENLARGING_NAMES]
+        nearest = min(enlarged, key=left)
+        trials += [nearest, *(replace(nearest, reducing=reducing) for reducing in REDUCING_NAMES)]
         best = min(trials, key=left)
     if left(best) >= part.change:
         return None
     if best.way in ("subsampled", "resized"):
-        return best, RESOLUTION * best.sigma
+        alike = [one.sigma for one, error in known.items() if one.way == best.way and error <= AS_GOOD * left(best)]
+        return best, max(RESOLUTION * best.sigma, *(abs(sigma - best.sigma) for sigma in alike))
     best, deviations = polished(part, made, best, ("sigma",))
     return best, max(1.645 * deviations["sigma"], 2 * RESOLUTION * best.sigma)
 
 
-def _subsampled(sigma: float, shape: tuple[int, ...], hd: bool) -> list[Settings]:
-    """Subsamplings whose means are about as wide as a Gaussian."""
+def _is_hd(pair: Pair) -> bool:
+    """Whether the luma of BT.709 changed less than that of BT.601."""
+    free = pair.mask & ((pair.after > 0) & (pair.after < 255)).all(axis=2)
+    change = (pair.after - pair.before)[free if free.any() else pair.mask]
+    return bool(np.mean((change @ HD_WEIGHTS) ** 2) < np.mean((change @ WEIGHTS) ** 2))
+
+
+def _factors(sigma: float, shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Factors of subsamplings that look as if blurred by a Gaussian."""
     side = max(float(np.sqrt(12 * sigma**2 + 1)), 2.0)
-    sides = [n for n in range(2, 17) if 0.5 * side <= n <= 1.3 * side and n <= min(shape) // 4]
-    factors = [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.7 * side <= n <= 2.2 * side]
+    sides = [n for n in range(2, 17) if 0.4 * side <= n <= 1.6 * side and n <= min(shape) // 4] or [2]
+    return [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.6 * side <= n <= 2.2 * side]
+
+
+def _roughly(factors: tuple[int, int], hd: bool) -> list[ChromaBlurSettings]:
+    ways = [("tent", enlarging, siting) for enlarging in ("linear", "repeat") for siting in ("middle", "corner")]
+    found = [ChromaBlurSettings("subsampled", _sigma_of(factors), factors, *way, hd) for way in ways]
+    return [*found, _resized(factors, "bicubic", "bicubic", hd)]
+
+
+def _subsampled(factors: tuple[int, int], hd: bool) -> list[ChromaBlurSettings]:
     ways = [
         (r, e, s) for r in ("box", "tent", "point") for e in ("linear", "repeat") for s in ("middle", "left", "corner")
     ]
-    return [Settings("subsampled", _sigma_of(both), both, *way, hd) for both in factors for way in ways]
+    return [ChromaBlurSettings("subsampled", _sigma_of(factors), factors, *way, hd) for way in ways]
 
 
-def _resized(like: Settings, sigma: float, hd: bool) -> list[Settings]:
-    """Reductions by the filters of programs, with the factors of the nearest subsampling and those beside them."""
-    down, across = like.factors if like.factors != (1, 1) else (2, 2)
-    factors = {(max(down + d, 1) if down > 1 else 1, max(across + d, 2)) for d in (-1, 0, 1)}
-    return [
-        Settings("resized", _sigma_of(both), both, reducing, enlarging, hd=hd)
-        for both in factors
-        for reducing in REDUCING_NAMES
-        for enlarging in ENLARGING_NAMES
-    ]
+def _resized(factors: tuple[int, int], reducing: str, enlarging: str, hd: bool) -> ChromaBlurSettings:
+    return ChromaBlurSettings("resized", _sigma_of(factors), factors, reducing, enlarging, hd=hd)

@@ -20,7 +20,6 @@ from llise.kinds.fitting import (
     in_colour,
     shared_power,
 )
-from llise.kinds.limits import LIMITS
 from llise.kinds.programs import (
     CHROMA_SPREAD,
     TO_CHROMA,
@@ -64,7 +63,6 @@ class ChromaNoise(ColorKind):
     exact = True
     needs_color = True
     units: ClassVar = {"sigma": (" levels", 1.0)}
-    limit = LIMITS["chroma_noise"]
     letter, page_color = "N", "#b07d62"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

@@ -12,7 +12,6 @@ from llise.colours import TO_RGB
 from llise.kinds.base import Draw, GreyStatistics, Path, drawn, exact_fit
 from llise.kinds.color_base import ColorKind
 from llise.kinds.fitting import Fit, as_bytes
-from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_rounding, draw_seed, finish, from_light, to_light
 
 CHANNELS = ("red", "green", "blue")
@@ -60,7 +59,6 @@ class ColorCast(ColorKind):
     exact = True
     needs_color = True
     units: ClassVar = {"mired": (" mired", 1.0)} | {f"{channel}_offset": (" levels", 1.0) for channel in CHANNELS}
-    limit = LIMITS["color_cast"]
     letter, page_color = "K", "#5d8aa8"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

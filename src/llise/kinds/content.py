@@ -11,7 +11,6 @@ from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.content_layers import block_ranks, covered, draw_cover, draw_layer
 from llise.kinds.fitting import Fit, in_colour
 from llise.kinds.grey import quantise
-from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_seed
 
 
@@ -48,7 +47,6 @@ class Content(Kind):
     Settings = ContentSettings
     units: ClassVar = {"coverage": (" % of the pixels", 100.0)}
     narrow = ("coverage", "{}% pixels", 100.0)
-    limit = LIMITS["content"]
     letter, page_color = "X", "#661100"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

@@ -147,9 +147,12 @@ class Cover:
         strong = (mean(error**2).max(axis=1) > 36) & (alike > 0.4)  # noise is not alike from pixel to pixel
         follows = (line > FOLLOWS * spread_y.sum(axis=1)) & (spread_x.sum(axis=1) > _STRUCTURE)
         faded = strong & follows & (gains.max(axis=1) < FADED) & (gains.min(axis=1) >= 0)
-        faded[0], strong[0] = False, False
+        known = np.bincount(places.ravel(), (power * damaged).ravel(), count + 1)
+        edged = known > 0.6 * np.bincount(places.ravel(), power.ravel(), count + 1)  # the rest is the edge of a cover
+        faded &= ~edged
+        faded[0], strong[0], edged[0] = False, False, False
         gains = np.where(faded[:, None], gains, 1.0)
-        pasted = damaged | (strong & ~follows)[places]
+        pasted = damaged | (strong & ~follows | edged)[places]
         left = np.where(faded[places] & ~pasted, places, 0)
         return cls(pasted, after, left, gains, np.where(faded[:, None], mean_y - gains * mean_x, 0.0))
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
 from llise.kinds.fitting import Fit, fit_line
-from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, from_light, look_up, on_plane, to_light
 
 
@@ -57,7 +56,6 @@ class Contrast(Kind):
     random = False
     Settings = ContrastSettings
     exact = True
-    limit = LIMITS["contrast"]
     letter, page_color = "C", "#e69f00"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

@@ -24,6 +24,9 @@ class Family:
     more: float = 0.0
     """How far the last parameter may be wrong besides, because of rounding."""
 
+    def table(self, parameters: np.ndarray) -> np.ndarray:
+        return table_of(self.settings(parameters))
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -37,9 +40,9 @@ class Curve:
 
 def find_curve(reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> Curve | None:
     """The nearest curve of all families on the nearest plane; None without pixels."""
-    before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
-    if len(before) < 8:
+    if np.count_nonzero(mask) < 8:
         return None
+    before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
     plane = nearest_plane(before, after, mean_curve)
     x, y = before, after
     if plane != "rgb":
@@ -77,9 +80,7 @@ def _nearest_family(levels: Levels, families: Sequence[Family]) -> tuple[Family,
     free = max(int(np.count_nonzero(levels.count)) - 2, 1)
     for family in families:
         shifts = (0.0,) if family.more else (0.0, -0.5)
-        found.append(
-            (family, nearest_curve(levels, lambda at, of=family: table_of(of.settings(at)), family.start, shifts))
-        )
+        found.append((family, nearest_curve(levels, family.table, family.start, shifts)))
         if len(found) == 1 and found[0][1].badness < 1.1 * free:
             break
     else:
@@ -110,9 +111,11 @@ def _families(gain: float, offset: float, centre: float) -> list[Family]:
         Family(lambda at: ContrastSettings(float(np.clip(at[0], -1e3, 1e3)), 0.0, "log"), (2.0 if lighter else -2.0,)),
     ]
     for name in ("powers", "saturating"):
-        families.append(
-            Family(lambda at, name=name: ContrastSettings(exponent(at[0]), within(at[1]), name), (grows, pivot))
-        )
+
+        def steep(at: np.ndarray, name: str = name) -> ContrastSettings:
+            return ContrastSettings(exponent(at[0]), within(at[1]), name)
+
+        families.append(Family(steep, (grows, pivot)))
     for name, scale, most in (("smooth", 2.0, 3.0), ("logistic", 4.0, 40.0)):
 
         def bent(at: np.ndarray, name: str = name, most: float = most) -> ContrastSettings:

@@ -14,9 +14,6 @@ SQUARE = 32
 """Side in pixels of the squares whose residuals are taken as independent of each other."""
 
 
-STEPS = 5
-"""Most Gauss-Newton steps."""
-
 RESOLUTION = 0.005
 """Relative distance below which searches do not tell settings apart."""
 
@@ -80,15 +77,15 @@ def pair_of(reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> Pair |
 
 
 def polished(
-    pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, fields: tuple[str, ...]
+    pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, fields: tuple[str, ...], most: int = 5
 ) -> tuple[Any, dict[str, float]]:
-    """Gauss-Newton steps on some fields of settings together, and the standard deviations of these fields.
+    """At most some Gauss-Newton steps on some fields of settings together, and the standard deviations of these fields.
 
     Deviations are those of least squares with dependent errors: what is left goes together within a square, not between
     squares (Liang and Zeger 1986). What rounding to whole grey levels leaves is added.
     """
     rest = pair.after - remake(settings)
-    for _ in range(STEPS):  # of which the last one may fail and then only gives the slopes
+    for _ in range(most):  # of which the last one may fail and then only gives the slopes
         slopes = np.stack([_slope(pair, remake, settings, field) for field in fields])
         gram = np.einsum("ahwc,bhwc->ab", slopes, slopes, dtype=np.float64)
         gram[np.diag_indices(len(gram))] *= 1 + 1e-6
@@ -124,7 +121,7 @@ def _slope(pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, field
 def _limited(settings: Any, field: str, change: float) -> float:
     """The value of a field after a step that is not too large."""
     value = float(getattr(settings, field))
-    most = 5 * STEP_OF[field] if field in STEP_OF else 0.1 * abs(value)
+    most = 20 * STEP_OF[field] if field in STEP_OF else 0.1 * abs(value)
     return value + min(max(change, -most), most)
 
 

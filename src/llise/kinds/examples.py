@@ -31,19 +31,7 @@ class ExampleError(ValueError):
 
 
 class Example(NamedTuple):
-    """The files of one example.
-
-    Attributes
-    ----------
-    reference, copy : Path
-        The two files.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> Example(Path("a.ref.png"), Path("a.copy.png")).copy.name
-    'a.copy.png'
-    """
+    """The files of one example."""
 
     reference: Path
     copy: Path
@@ -51,79 +39,20 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """The examples of one kind.
-
-    Attributes
-    ----------
-    name, title : str
-        Name of the kind, and how sentences call it.
-    files : tuple of Example
-        Pairs that were checked by :func:`find_examples`.
-
-    Examples
-    --------
-    >>> from llise.kinds.examples import Examples
-    >>> len(Examples("fog", "fog", ()).files)
-    0
-    """
+    """The examples of one kind."""
 
     name: str
     title: str
     files: tuple[Example, ...]
 
     def pictures(self, color: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Read the pairs one after the other.
-
-        Parameters
-        ----------
-        color : bool
-            Keep the colours.
-
-        Yields
-        ------
-        tuple of two ndarrays of uint8, shape (h, w), or (h, w, 3) of pictures with colours
-            Reference and copy.
-
-        Raises
-        ------
-        ExampleError
-            A file changed, so that the pair cannot be used any more.
-        """
+        """Read the pairs one after the other, as grey levels unless their colours are asked for."""
         for example in self.files:
             yield read_example(example, color)
 
 
 def find_examples(folder: Path) -> tuple[Example, ...]:
-    """Find the pairs of a folder, read them and check that each is a reference and a changed copy of it.
-
-    Parameters
-    ----------
-    folder : Path
-        With the sub-folders ``reference`` and ``copy``, in which the files of a pair have the same name (their suffixes
-        may differ), or with files ``NAME.ref.png`` and ``NAME.copy.png``; further copies of the same reference are
-        ``NAME.copy2.png`` and so on. Sizes may differ from pair to pair.
-
-    Returns
-    -------
-    tuple of Example
-        At least one.
-
-    Raises
-    ------
-    ExampleError
-        There is no pair, a file has no partner, or the two files of a pair are equal or no pair.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from PIL import Image
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     picture = Image.linear_gradient("L")
-    ...     picture.save(Path(name) / "a.ref.png")
-    ...     picture.point(lambda grey: grey // 2).save(Path(name) / "a.copy.png")
-    ...     find_examples(Path(name))[0].copy.name
-    'a.copy.png'
-    """
+    """Find the pairs of a folder, read them and check that each is a reference and a changed copy of it."""
     if not folder.is_dir():
         reason = "is no folder" if folder.exists() else "no such folder"
         raise ExampleError(f"{folder}: {reason}; name a folder with examples of the kind")
@@ -184,31 +113,7 @@ def _in_one_folder(folder: Path) -> list[Example]:
 
 
 def read_example(example: Example, color: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Read a pair and check it.
-
-    Parameters
-    ----------
-    example : Example
-        The two files.
-    color : bool
-        Keep the colours.
-
-    Returns
-    -------
-    tuple of two ndarrays of uint8, shape (h, w), or (h, w, 3) of pictures with colours
-        Reference and copy.
-
-    Raises
-    ------
-    ExampleError
-        A file cannot be read, the sizes differ, or the copy does not differ from the reference beyond rounding.
-
-    Examples
-    --------
-    >>> read_example(Example(Path("absent.ref.png"), Path("absent.copy.png")))
-    Traceback (most recent call last):
-    llise.kinds.examples.ExampleError: absent.ref.png: no such file; check the name
-    """
+    """Read a pair and check it."""
     try:
         reference, copy = (read_image(path, color=color) for path in example)
         if reference.ndim != copy.ndim:

@@ -31,6 +31,15 @@ class Fit:
     noise : callable, optional
         ``noise(image)`` gives the mean square of what the random part adds to each pixel of ``apply(image)``, after
         rounding and clipping, in the image's shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from llise.kinds.registry import get
+    >>> image = np.arange(64, dtype=np.float32).reshape(8, 8) + 90
+    >>> fit = get("luminance").fit(image, image + 7, np.ones((8, 8), bool))
+    >>> fit.parameters, float(fit.apply(image)[0, 0])
+    ({'offset': 7.0}, 97.0)
     """
 
     parameters: dict[str, float]

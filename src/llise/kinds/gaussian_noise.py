@@ -19,7 +19,6 @@ from llise.kinds.fitting import (
     residual_power,
     shared_power,
 )
-from llise.kinds.limits import LIMITS
 from llise.kinds.noise_by_grey import noise_by_grey
 from llise.kinds.programs import CHROMA_SPREAD, draw_rounding, draw_seed, finish, from_light, to_light, unit_noise
 
@@ -67,7 +66,6 @@ class GaussianNoise(Kind):
     Settings = GaussianNoiseSettings
     exact = True
     units: ClassVar = {"sigma": (" grey levels", 1.0)}
-    limit = LIMITS["gaussian_noise"]
     letter, page_color = "G", "#56b4e9"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
@@ -134,7 +132,7 @@ class GaussianNoise(Kind):
         def power(image: np.ndarray) -> np.ndarray:
             return np.float32(share) * clipped_power(image, deviation(image))
 
-        covariance = np.outer(spread, spread) * ((1 - common) * np.eye(len(spread)) + common)
+        covariance: np.ndarray = np.outer(spread, spread) * ((1 - common) * np.eye(len(spread)) + common)
         if space == "ycbcr":
             covariance = TO_RGB @ TO_RGB.T.astype(np.float64)
         clipped = clipped_power(expected[None], deviation(expected[None]))[0].mean(axis=0)

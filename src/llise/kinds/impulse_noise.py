@@ -9,7 +9,6 @@ import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
 from llise.kinds.fitting import Fit, as_bytes, in_colour, median_of_neighbours, robust_scale
-from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_seed
 
 EXTREMES = (255.0,), (0.0,)
@@ -50,7 +49,6 @@ class ImpulseNoise(Kind):
     Settings = ImpulseNoiseSettings
     exact = True
     units: ClassVar = {"share": (" % of the pixels", 100.0), "salt": (" % of the impulses", 100.0)}
-    limit = LIMITS["impulse_noise"]
     letter, page_color = "I", "#d55e00"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

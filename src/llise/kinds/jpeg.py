@@ -8,11 +8,11 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn, exact_fit
 from llise.kinds.estimation import pair_of
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit
 from llise.kinds.grey import quantise
-from llise.kinds.jpeg_coder import FACTORS, SIDE, Settings, coded, steps_of
+from llise.kinds.jpeg_coder import FACTORS, SIDE, JpegSettings, coded, steps_of
 from llise.kinds.jpeg_quality import CoefficientPairs, nearest_quality
 from llise.kinds.jpeg_search import find_jpeg
 from llise.kinds.jpeg_tables import (
@@ -54,7 +54,11 @@ class Jpeg(Kind):
     strongest = 25.5
     amplifiable = True
     random = False
-    Settings = Settings
+    Settings = JpegSettings
+    exact = True
+    hides = True
+    wipes = True
+    letter, page_color = "J", "#cc79a7"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ScaledTable(image)
@@ -68,7 +72,7 @@ class Jpeg(Kind):
             offset = int(rng.integers(16)), int(rng.integers(16))
         smooth = bool(rng.random() < 0.85)
 
-        def settings(strength: float) -> Settings:
+        def settings(strength: float) -> JpegSettings:
             found = replace(at(strength), subsampling=subsampling, smooth=smooth, offset=offset)
             return found if image.ndim == 3 else replace(found, chroma=())
 
@@ -76,21 +80,17 @@ class Jpeg(Kind):
 
     draw_grey = draw_program
 
-    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+    def apply(self, image: np.ndarray, settings: JpegSettings) -> np.ndarray:
         return coded(image, settings)
 
     def fit(
-        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: JpegSettings | None = None
     ) -> Fit | None:
         pair = pair_of(reference, copy, mask)
         if pair is None or min(mask.shape) < 2 * SIDE:
             return None
         settings, qualities = find_jpeg(pair, start)
-
-        def apply(image: np.ndarray) -> np.ndarray:
-            return coded(as_bytes(image), settings).astype(np.float32)
-
-        return Fit(settings.words(), apply, settings=settings, intervals={"quality": qualities})
+        return exact_fit(self, settings, {"quality": qualities})
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return jpeg_fit(*CoefficientPairs(before, after, mask).nearest_table())
@@ -148,7 +148,7 @@ def code_jpeg(image: np.ndarray, table: np.ndarray, rounding: float = 0.5) -> np
     >>> code_jpeg(np.full((8, 8), 130, np.uint8), STANDARD_TABLE)[0]
     array([130, 130, 130, 130, 130, 130, 130, 130], dtype=uint8)
     """
-    return coded(image, Settings(0.0, steps_of(table), rounding=rounding))
+    return coded(image, JpegSettings(0.0, steps_of(table), rounding=rounding))
 
 
 class _ScaledTable(CoderPath):
@@ -187,28 +187,30 @@ class _ScaledTable(CoderPath):
         return [_ScaledTable(self.image, float(step)) for step in nearest_first[:24:2]]
 
 
-Way = tuple[Callable[[float], Settings], float]
-"""Settings by strength, and the strength at which they end."""
+Way = tuple[Callable[[float], JpegSettings], float]
+"""JpegSettings by strength, and the strength at which they end."""
 
 
-def pillow_settings(quality: int) -> Settings:
-    """Settings of the standard tables at a whole quality."""
-    return Settings(float(quality), steps_of(quality_table(quality)), steps_of(quality_table(quality, CHROMA_TABLE)))
+def pillow_settings(quality: int) -> JpegSettings:
+    """JpegSettings of the standard tables at a whole quality."""
+    return JpegSettings(
+        float(quality), steps_of(quality_table(quality)), steps_of(quality_table(quality, CHROMA_TABLE))
+    )
 
 
 def _pillow(rng: np.random.Generator) -> Way:
     """JPEG as Pillow writes it at whole qualities; the strength is the factor on the standard table."""
 
-    def at(strength: float) -> Settings:
+    def at(strength: float) -> JpegSettings:
         return pillow_settings(int(np.clip(round(quality_of(strength)), *_QUALITIES)))
 
     return at, 50 / _QUALITIES[0]
 
 
 def _scaled(luma: np.ndarray, chroma: np.ndarray, rounding: float = 0.5) -> Way:
-    def at(strength: float) -> Settings:
+    def at(strength: float) -> JpegSettings:
         steps = steps_of(strength * luma)
-        return Settings(nearest_quality(steps), steps, steps_of(strength * chroma), rounding=rounding)
+        return JpegSettings(nearest_quality(steps), steps, steps_of(strength * chroma), rounding=rounding)
 
     return at, 255.0 / luma.min()
 
@@ -226,11 +228,11 @@ def _video(rng: np.random.Generator) -> Way:
     """Programs for video, with 8 for block means at all qualities; larger steps all over are of other ones."""
     table = VIDEO_TABLE / 8
 
-    def at(strength: float) -> Settings:
+    def at(strength: float) -> JpegSettings:
         scaled = strength * table
         scaled[0, 0] = min(8.0, strength)
         steps = steps_of(scaled)
-        return Settings(nearest_quality(steps), steps, steps)
+        return JpegSettings(nearest_quality(steps), steps, steps)
 
     return at, 80.0
 

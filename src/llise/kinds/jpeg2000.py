@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from PIL import Image
@@ -30,7 +30,7 @@ _UNUSUAL = 0.3
 
 
 @dataclass(frozen=True)
-class Settings:
+class Jpeg2000Settings:
     """A coding by OpenJPEG, in its words: `mode` "dB" or "rates" with a value for each of the quality `layers`.
 
     `rate` is the size of the data in bits per pixel; it came out and need not be known. A tile of (0, 0) is the image.
@@ -87,7 +87,13 @@ class Jpeg2000(Kind):
     title = "JPEG 2000 compression"
     short_title = "JPEG 2000"
     strongest = _STRONGEST
-    Settings = Settings
+    Settings = Jpeg2000Settings
+    exact = True
+    hides = True
+    wipes = True
+    units: ClassVar = {"rate": (" bits per pixel", 1.0)}
+    narrow = ("rate", "{} bits per pixel", 1.0)
+    letter, page_color = "W", "#332288"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ByError(image, {"irreversible": True})
@@ -97,7 +103,7 @@ class Jpeg2000(Kind):
         layers = int(rng.choice([1, 1, 1, 2, 3, 5]))
         by_size = bool(rng.random() < 0.4) and min(image.shape[:2]) >= 32
 
-        def unrated(strength: float) -> Settings:
+        def unrated(strength: float) -> Jpeg2000Settings:
             if strength <= 0:
                 return replace(one, layers=(1.0,), mode="rates", irreversible=False)  # without loss
             if by_size:
@@ -106,7 +112,7 @@ class Jpeg2000(Kind):
             steps = np.linspace(decibels, max(decibels - 12.0, 1.0), layers)[::-1]
             return replace(one, layers=tuple(steps.tolist()))
 
-        def settings(strength: float) -> Settings:
+        def settings(strength: float) -> Jpeg2000Settings:
             found = unrated(strength)
             return replace(found, rate=code_jpeg2000(image, **found.options(image.shape))[1])
 
@@ -119,11 +125,11 @@ class Jpeg2000(Kind):
 
     draw_grey = draw_program
 
-    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+    def apply(self, image: np.ndarray, settings: Jpeg2000Settings) -> np.ndarray:
         return code_jpeg2000(image, **settings.options(image.shape))[0]
 
     def fit(
-        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Jpeg2000Settings | None = None
     ) -> Fit | None:
         pair = pair_of(reference, copy, mask)
         if pair is None:
@@ -134,15 +140,14 @@ class Jpeg2000(Kind):
         part = Pair(*(image[box] for image in pair))
         if min(part.mask.shape) < 16:
             return None
-        settings, reach = find_jpeg2000(part, start)
+        settings, interval = find_jpeg2000(part, start)
 
         def apply(image: np.ndarray) -> np.ndarray:
             made = image.astype(np.float32, copy=True)
             made[box] = code_jpeg2000(as_bytes(image[box]), **settings.options(made[box].shape))[0]
             return made
 
-        intervals = {"rate": (max(settings.rate - reach, 0.0), settings.rate + reach)}
-        return Fit(settings.words(), apply, settings=settings, intervals=intervals)
+        return Fit(settings.words(), apply, settings=settings, intervals={"rate": interval})
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         if not mask.any():
@@ -198,14 +203,14 @@ def fit_jpeg2000(
     return Fit({"rate": best.rate}, apply)
 
 
-def find_jpeg2000(pair: Pair, start: Settings | None = None) -> tuple[Settings, float]:
-    """The coding that comes nearest to a copy, with the reach of an interval of its rate."""
+def find_jpeg2000(pair: Pair, start: Jpeg2000Settings | None = None) -> tuple[Jpeg2000Settings, tuple[float, float]]:
+    """The coding that comes nearest to a copy, and an interval of its rate."""
     trials = _Trials(pair)
     if start is not None and trials.left(start) <= 0.02 * pair.change:
         best = start
     else:
         color = pair.before.ndim == 3
-        best = trials.matched(Settings((35.0,)))
+        best = trials.matched(Jpeg2000Settings((35.0,)))
         for irreversible in (True, False):
             for mct in (True, False)[: 1 + color]:
                 best = min(best, trials.matched(replace(best, irreversible=irreversible, mct=mct)), key=trials.left)
@@ -217,10 +222,15 @@ def find_jpeg2000(pair: Pair, start: Settings | None = None) -> tuple[Settings, 
     low, high = (replace(best, layers=(*best.layers[:-1], decibels + sign * step)) for sign in (-1, 1))
     slope = abs(trials.code(high).rate - trials.code(low).rate) / 2  # for a decibel, as errors are off by a quarter
     share = trials.left(best) / max(pair.change, 1e-9)
-    return replace(best, rate=trials.code(best).rate), slope * min(0.2 + 8 * share, 6.0)
+    reach, rate = slope * min(0.2 + 8 * share, 6.0), trials.code(best).rate
+    highest = rate
+    if best.mode == "dB" and len(best.layers) == 1:  # layers show in the rate, hardly in the picture
+        layers = tuple(max(decibels - 3.0 * i, 1.0) for i in (4, 3, 2, 1, 0))
+        highest = max(highest, trials.code(replace(best, layers=layers)).rate)
+    return replace(best, rate=rate), (max(rate - reach, 0.0), highest + reach)
 
 
-def _other_options(trials: _Trials, best: Settings) -> Settings:
+def _other_options(trials: _Trials, best: Jpeg2000Settings) -> Jpeg2000Settings:
     """With other sizes of tiles and code blocks and numbers of resolutions, one after the other."""
     largest = max(trials.pair.mask.shape) / 2
     options: dict[str, list[Any]] = {
@@ -248,19 +258,19 @@ class _Trials:
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
-        self.known: dict[Settings, _Coded] = {}
+        self.known: dict[Jpeg2000Settings, _Coded] = {}
 
-    def code(self, settings: Settings) -> _Coded:
+    def code(self, settings: Jpeg2000Settings) -> _Coded:
         if settings not in self.known:
             made, rate = code_jpeg2000(self.pair.before, **settings.options(self.pair.before.shape))
             own = (made.astype(np.float32) - self.pair.before)[self.pair.mask]
             self.known[settings] = _Coded(rate, self.pair.error(made), float(np.mean(own * own)))
         return self.known[settings]
 
-    def left(self, settings: Settings) -> float:
+    def left(self, settings: Jpeg2000Settings) -> float:
         return self.code(settings).left
 
-    def matched(self, settings: Settings, near: float = 0.1) -> Settings:
+    def matched(self, settings: Jpeg2000Settings, near: float = 0.1) -> Jpeg2000Settings:
         """Asked for the error with which its own error is that of the copy."""
         wanted, best = self.pair.change, settings
         for attempt in range(_ESTIMATE_TRIES):
@@ -447,7 +457,7 @@ def _ratio(strength: float) -> float:
     return 1.5 + 1.5 * strength
 
 
-def _draw_settings(shape: tuple[int, ...], rng: np.random.Generator) -> Settings:
+def _draw_settings(shape: tuple[int, ...], rng: np.random.Generator) -> Jpeg2000Settings:
     """Draw wavelets, resolutions, code blocks, tiles and the order of the data."""
     side = min(shape[:2])
     irreversible, mct = bool(rng.random() < 0.65), bool(rng.random() < 0.75)
@@ -460,4 +470,4 @@ def _draw_settings(shape: tuple[int, ...], rng: np.random.Generator) -> Settings
     most = min(6, int(np.log2(side)) + 1)
     resolutions = int(rng.integers(min(3, most), most + 1)) if rng.random() < 0.5 else most
     order = str(rng.choice(["LRCP", "RLCP", "RPCL", "PCRL", "CPRL"])) if rng.random() < 0.3 else "LRCP"
-    return Settings((), "dB", irreversible, mct, block, resolutions, (tile, tile), order)
+    return Jpeg2000Settings((), "dB", irreversible, mct, block, resolutions, (tile, tile), order)

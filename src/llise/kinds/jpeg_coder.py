@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from llise.colours import pixels_of, planes_of
 from llise.kinds.grey import quantise
 from llise.kinds.jpeg_tables import COSINES, STANDARD_TABLE
 from llise.kinds.resampling_weights import ENLARGING
@@ -21,10 +22,11 @@ FACTORS = {"4:4:4": (1, 1), "4:2:2": (1, 2), "4:2:0": (2, 2)}
 _COSINES = COSINES.astype(np.float32)
 _TRIANGLE = ENLARGING[0]
 _CENTRE = 128
+_CHROMA_AT = np.array([0, 128, 128], np.float32)
 
 
 @dataclass(frozen=True)
-class Settings:
+class JpegSettings:
     """A JPEG: quantiser steps row by row (none of chroma for a grey picture), and the quality they come nearest to.
 
     `rounding` is added to the size of a coefficient, in steps, before its fraction is cut off; `smooth` chroma is
@@ -49,7 +51,7 @@ def steps_of(table: np.ndarray) -> tuple[int, ...]:
     return tuple(np.clip(np.rint(table), 1, 255).astype(int).ravel().tolist())
 
 
-def coded(image: np.ndarray, settings: Settings) -> np.ndarray:
+def coded(image: np.ndarray, settings: JpegSettings) -> np.ndarray:
     """Code an 8-bit image and decode it."""
     down, across = (SIDE * n for n in FACTORS[settings.subsampling]) if image.ndim == 3 else (SIDE, SIDE)
     top, left = -settings.offset[0] % down, -settings.offset[1] % across
@@ -59,7 +61,7 @@ def coded(image: np.ndarray, settings: Settings) -> np.ndarray:
     return _coded(image, settings)[top : top + rows, left : left + cols]
 
 
-def _coded(image: np.ndarray, settings: Settings) -> np.ndarray:
+def _coded(image: np.ndarray, settings: JpegSettings) -> np.ndarray:
     if image.ndim == 2:
         if settings.rounding == 0.5:
             return decoded(Image.fromarray(image), qtables=[list(settings.luma)])
@@ -68,14 +70,14 @@ def _coded(image: np.ndarray, settings: Settings) -> np.ndarray:
     if settings.rounding == 0.5 and settings.smooth:
         tables = [list(settings.luma), list(chroma)]
         return decoded(Image.fromarray(image), qtables=tables, subsampling=settings.subsampling)
-    planes = np.asarray(Image.fromarray(image).convert("YCbCr"))
+    planes = np.rint(planes_of(image)) + _CHROMA_AT
     down, across = FACTORS[settings.subsampling]
-    luma = quantise(rounded_plane(planes[..., 0].astype(np.float32), settings.luma, settings.rounding))
+    luma = quantise(rounded_plane(planes[..., 0], settings.luma, settings.rounding))
     made = [luma]
     for plane in (planes[..., 1], planes[..., 2]):
         small = rounded_plane(reduced(plane, down, across), chroma, settings.rounding)
         made.append(quantise(enlarged(np.clip(np.rint(small), 0, 255), plane.shape, down, across, settings.smooth)))
-    return np.asarray(Image.fromarray(np.stack(made, axis=-1), "YCbCr").convert("RGB"))
+    return quantise(pixels_of(np.stack(made, axis=-1) - _CHROMA_AT))
 
 
 def reduced(plane: np.ndarray, down: int, across: int) -> np.ndarray:

@@ -173,9 +173,16 @@ class CoefficientPairs:
         places = np.arange(_BLOCK * _BLOCK)
         costs = by_step[_PROGRAM_TABLES.astype(int) - 1, places].sum(axis=1)
         best = int(costs.argmin())
+        nearest, cost = _PROGRAM_TABLES[best], float(costs[best])
+        for base in (STANDARD_TABLE, FLATTER_TABLE):  # finer factors
+            scale = float(np.median(nearest / base.ravel()))
+            fine = np.clip(np.rint(np.linspace(0.97, 1.03, 61)[:, None] * scale * base.ravel()), 1, 255)
+            costs = by_step[fine.astype(int) - 1, places].sum(axis=1)
+            if costs.min() < cost:
+                nearest, cost = fine[int(costs.argmin())].astype(np.float32), float(costs.min())
         found = float(by_step[np.clip(steps, 1, 255).astype(int) - 1, places].sum())
-        if costs[best] <= (found + 64 * ROUNDING) / 0.7:
-            return _PROGRAM_TABLES[best], float(rounding)
+        if cost <= (found + 64 * ROUNDING) / 0.7:
+            return nearest, float(rounding)
         return steps, float(rounding)
 
     def as_good(self) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from llise.colours import planes_of
 from llise.kinds.estimation import Pair
-from llise.kinds.jpeg_coder import FACTORS, SIDE, Settings, coded, enlarged, reduced, steps_of
+from llise.kinds.jpeg_coder import FACTORS, SIDE, JpegSettings, coded, enlarged, reduced, steps_of
 from llise.kinds.jpeg_quality import CoefficientPairs, nearest_quality
 from llise.kinds.jpeg_tables import CHROMA_TABLE, COSINES, STANDARD_TABLE, quality_of, quality_table
 
@@ -31,12 +31,12 @@ _COSINES = COSINES.astype(np.float32)
 class Found(NamedTuple):
     """The settings that come nearest, and qualities that might be meant."""
 
-    settings: Settings
+    settings: JpegSettings
     qualities: tuple[float, float]
 
 
-def find_jpeg(pair: Pair, start: Settings | None = None) -> Found:
-    """Settings of the coder of least squared error."""
+def find_jpeg(pair: Pair, start: JpegSettings | None = None) -> Found:
+    """JpegSettings of the coder of least squared error."""
     found = [_luma(pair, (0, 0))]
     if _share_left(pair, found[0]) > WELL:
         other = _grid(pair)
@@ -51,7 +51,7 @@ def find_jpeg(pair: Pair, start: Settings | None = None) -> Found:
     return best._replace(settings=trials[int(np.argmin(errors))])
 
 
-def _standard(settings: Settings) -> Iterator[Settings]:
+def _standard(settings: JpegSettings) -> Iterator[JpegSettings]:
     """Tables of the qualities next to that found, and luma's table for chroma."""
     for quality in {min(max(int(settings.quality) + d, 1), 100) for d in (-1, 0, 1)}:
         luma, chroma = (steps_of(quality_table(quality, base)) for base in (STANDARD_TABLE, CHROMA_TABLE))
@@ -97,7 +97,7 @@ def _luma(pair: Pair, offset: tuple[int, int]) -> Found:
     table, rounding = pairs.program_table(table, rounding)
     steps = steps_of(table)
     quality = nearest_quality(steps)
-    settings = Settings(quality, steps, rounding=rounding, offset=offset)
+    settings = JpegSettings(quality, steps, rounding=rounding, offset=offset)
     return Found(settings, _qualities(pairs, table, quality))
 
 
@@ -126,7 +126,7 @@ def _qualities(pairs: CoefficientPairs, table: np.ndarray, quality: float) -> tu
     return min(low, ends[0], quality - 0.5), max(high, ends[1], quality + 0.5)
 
 
-def _with_chroma(pair: Pair, luma: Settings) -> Settings:
+def _with_chroma(pair: Pair, luma: JpegSettings) -> JpegSettings:
     """With the subsampling and the table of chroma that come nearest."""
     before, after = planes_of(pair.before)[..., 1:] + 128, planes_of(pair.after)[..., 1:] + 128
     mask = _unclipped(pair.after, pair.mask)
@@ -155,8 +155,8 @@ def _phases(offset: tuple[int, int], factors: tuple[int, int]) -> list[tuple[int
 
 
 def _chroma(
-    settings: Settings, before: np.ndarray, after: np.ndarray, mask: np.ndarray, factors: tuple[int, int]
-) -> tuple[Settings, float]:
+    settings: JpegSettings, before: np.ndarray, after: np.ndarray, mask: np.ndarray, factors: tuple[int, int]
+) -> tuple[JpegSettings, float]:
     """With the table of chroma that comes nearest, and the share of the change of chroma that it leaves."""
     down, across = factors
     top, left = (offset % (SIDE * factor) for offset, factor in zip(settings.offset, factors))

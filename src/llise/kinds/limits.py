@@ -14,26 +14,7 @@ from llise.kinds.sources import sources
 
 @dataclass(frozen=True)
 class Limit:
-    """The limit of one kind.
-
-    Attributes
-    ----------
-    words : str
-        What is allowed, with ``{}`` for the limit, such as ``"quality {} or better"``.
-    value : callable
-        Takes the settings that were estimated, by name, and returns the number to compare with the limit. It raises
-        KeyError where the setting was not estimated.
-    at_least : bool
-        Whether the number must be the limit or more; otherwise it must be the limit or less.
-    highest : float
-        Largest limit that makes sense; the smallest is 0.
-
-    Examples
-    --------
-    >>> from llise.kinds.limits import LIMITS
-    >>> LIMITS["jpeg"].holds(75.0, limit=60.0), LIMITS["blur"].holds(2.0, limit=1.5)
-    (True, False)
-    """
+    """The limit of one kind."""
 
     words: str
     value: Callable[[Mapping[str, float]], float]
@@ -41,42 +22,12 @@ class Limit:
     highest: float = 255.0
 
     def holds(self, value: float, limit: float) -> bool:
-        """Tell whether a number keeps the limit.
-
-        Parameters
-        ----------
-        value : float
-            What :attr:`value` returned.
-        limit : float
-            The limit.
-
-        Returns
-        -------
-        bool
-            True if it does.
-        """
+        """Tell whether a number keeps the limit."""
         return value >= limit if self.at_least else value <= limit
 
 
 def limit_of(kind: str) -> Limit | None:
-    """Return the limit of a kind.
-
-    Parameters
-    ----------
-    kind : str
-        A built-in kind, or one of one's own.
-
-    Returns
-    -------
-    Limit or None
-        A kind of one's own has one, its strength, if a function makes it; None for kinds that have no limit.
-
-    Examples
-    --------
-    >>> from llise.kinds.limits import limit_of
-    >>> limit_of("jpeg").highest, limit_of("fog")
-    (100.0, None)
-    """
+    """Return the limit of a kind."""
     if kind in LIMITS:
         return LIMITS[kind]
     strongest = next((getattr(source, "strongest", None) for source in sources() if source.name == kind), None)

@@ -11,7 +11,6 @@ import numpy as np
 from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
 from llise.kinds.curve_fit import nearest_plane
 from llise.kinds.fitting import Fit, as_bytes, fit_line
-from llise.kinds.limits import LIMITS
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane, plane_of
 
 
@@ -46,7 +45,6 @@ class Luminance(Kind):
     Settings = LuminanceSettings
     exact = True
     units: ClassVar = {"offset": (" grey levels", 1.0)}
-    limit = LIMITS["luminance"]
     letter, page_color = "L", "#f0e442"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
@@ -90,9 +88,9 @@ class Luminance(Kind):
         return finish(changed, settings.rounding, settings.seed)
 
     def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
-        before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
-        if not len(before):
+        if not mask.any():
             return None
+        before, after = (image[mask].reshape(np.count_nonzero(mask), -1) for image in (as_bytes(reference), copy))
 
         def moved(x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
             offset = np.float32(_offset(x, y))

@@ -38,7 +38,7 @@ ESTIMATE_STEPS = 12
 
 
 @dataclass(frozen=True)
-class Settings:
+class OwnSettings:
     """Strength of a function, and the seed of its random numbers."""
 
     strength: float
@@ -49,38 +49,7 @@ class Settings:
 
 
 class OwnKind(Kind):
-    """A kind that is given by a function of an image, a strength and a generator of random numbers.
-
-    Parameters
-    ----------
-    name : str
-        Small letters, digits and underscores.
-    function : callable
-        ``function(image, strength, rng)``: the image is float32 of shape (h, w) on the scale 0..255; the copy has the
-        same shape, floats or integers on the same scale. The error grows with the strength.
-    strongest : float
-        Largest strength.
-    title : str, optional
-        Name in sentences; the name with spaces instead of underscores if left out.
-
-    Attributes
-    ----------
-    is_random : bool
-        Whether the copy depends on `rng`.
-
-    Raises
-    ------
-    KindError
-        The function fails on a small picture, or what it returns is no copy of it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.own import OwnKind
-    >>> fog = OwnKind("fog", lambda image, strength, rng: image + strength * (230 - image))
-    >>> fog.path(np.array([[30, 130]], np.uint8), np.random.default_rng(0))(0.5)
-    array([[130., 180.]], dtype=float32)
-    """
+    """A kind that is given by a function of an image, a strength and a generator of random numbers."""
 
     def __init__(self, name: str, function: Function, strongest: float = 1.0, title: str | None = None) -> None:
         self.name = check_name(name)
@@ -112,27 +81,7 @@ class OwnKind(Kind):
         return not np.array_equal(one, other)
 
     def copy_of(self, image: np.ndarray, strength: float, seed: int) -> np.ndarray:
-        """Return what the function makes of an image, after checking it.
-
-        Parameters
-        ----------
-        image : ndarray, shape (h, w)
-            Grey levels; the function gets an array of its own.
-        strength : float
-            Strength.
-        seed : int
-            Seed of the generator.
-
-        Returns
-        -------
-        ndarray of float32, shape (h, w), or uint8
-            The copy.
-
-        Raises
-        ------
-        KindError
-            The function raised an error, or returned something else than a copy of the image.
-        """
+        """Return what the function makes of an image, after checking it."""
         where = f"kind {self.name!r}: the function, called with an image of {image.shape} and strength {strength:.4g},"
         try:
             copy = np.asarray(self.function(image.astype(np.float32), strength, np.random.default_rng(seed)))
@@ -146,7 +95,7 @@ class OwnKind(Kind):
             raise KindError(f"{where} returned NaN or infinite values; return numbers from 0 to 255")
         return copy if copy.dtype == np.uint8 else copy.astype(np.float32)
 
-    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+    def apply(self, image: np.ndarray, settings: OwnSettings) -> np.ndarray:
         """The copy of an image of uint8; of colours, each channel by itself with the same random numbers."""
         made = [
             quantise(self.copy_of(plane, settings.strength, settings.seed))
@@ -161,16 +110,16 @@ class OwnKind(Kind):
         wanted = float(np.mean((after[mask] - target) ** 2))
 
         def made(strength: float) -> np.ndarray:
-            return self.apply(before, Settings(strength))[mask]
+            return self.apply(before, OwnSettings(strength))[mask]
 
         search = Search(made, target, wanted, 0.01)
         search.bisect(self.strongest, first=start.strength if start else self.strongest / 20, steps=ESTIMATE_STEPS)
         if search.miss > 0.25:
             return None
-        found = Settings(search.strength)
+        found = OwnSettings(search.strength)
 
         def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-            return self.apply(as_bytes(image), Settings(found.strength, int(rng.integers(2**31)))).astype(np.float32)
+            return self.apply(as_bytes(image), OwnSettings(found.strength, int(rng.integers(2**31)))).astype(np.float32)
 
         if self.is_random:
             return Fit(found.words(), draw=draw, settings=found)
@@ -184,29 +133,7 @@ class OwnKind(Kind):
         return Draw(self.path(image, rng), self.strongest, lambda strength: {"strength": strength})
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit | None:
-        """Find the strength at which the function makes the error that was measured.
-
-        Parameters
-        ----------
-        before, after : ndarray of float32, shape (h, w)
-            Grey levels before and after.
-        mask : ndarray of bool, shape (h, w)
-            Pixels to compare.
-
-        Returns
-        -------
-        Fit or None
-            The strength; None where no strength comes near the error.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.own import OwnKind
-        >>> fog = OwnKind("fog", lambda image, strength, rng: image + strength * (230 - image))
-        >>> image = np.full((8, 8), 30, np.float32)
-        >>> round(fog.estimate(image, image + 50, np.ones((8, 8), bool)).parameters["strength"], 2)
-        0.25
-        """
+        """Find the strength at which the function makes the error that was measured."""
         wanted = float(np.mean((after[mask] - before[mask]) ** 2))
         search = Search(lambda strength: self.copy_of(before, strength, 0)[mask], before[mask], wanted, 0.01)
         search.bisect(self.strongest, first=self.strongest / 20, steps=ESTIMATE_STEPS)
@@ -269,27 +196,7 @@ def register(
 
 
 def add(source: Source) -> None:
-    """Add a kind that can be named but not made: examples, or what was learned from them.
-
-    Parameters
-    ----------
-    source : Source
-        What the kind is learned from.
-
-    Raises
-    ------
-    KindError
-        The name is taken or cannot be used.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from llise.kinds import own, sources
-    >>> own.add(SimpleNamespace(name="fog", title="fog"))
-    >>> sources.names()
-    ('fog',)
-    >>> own.unregister("fog")
-    """
+    """Add a kind that can be named but not made: examples, or what was learned from them."""
     check_free(source.name)
     sources.add(source)
 
@@ -322,53 +229,13 @@ def unregister(name: str) -> None:
 
 
 def check_free(name: str) -> None:
-    """Refuse a name that cannot be used or that another kind has.
-
-    Parameters
-    ----------
-    name : str
-        Name of a new kind.
-
-    Raises
-    ------
-    KindError
-        With the reason and what to do.
-
-    Examples
-    --------
-    >>> from llise.kinds.own import check_free
-    >>> check_free("jpeg")
-    Traceback (most recent call last):
-    llise.kinds.sources.KindError: there is a kind 'jpeg' already; choose another name
-    """
+    """Refuse a name that cannot be used or that another kind has."""
     if check_name(name) in (*RESERVED, *registry.names(), *sources.names()):
         raise KindError(f"there is a kind {name!r} already; choose another name")
 
 
 def check_name(name: Any) -> str:
-    """Refuse a text that cannot be the name of a kind.
-
-    Parameters
-    ----------
-    name : str
-        The text.
-
-    Returns
-    -------
-    str
-        The same text.
-
-    Raises
-    ------
-    KindError
-        It has other characters than small letters, digits and underscores, or is too long.
-
-    Examples
-    --------
-    >>> from llise.kinds.own import check_name
-    >>> check_name("scan_lines")
-    'scan_lines'
-    """
+    """Refuse a text that cannot be the name of a kind."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise KindError(
             f"{_short(name)} cannot be the name of a kind; use 1 to 40 small letters, digits and underscores that "
@@ -378,31 +245,7 @@ def check_name(name: Any) -> str:
 
 
 def check_title(name: str, title: Any) -> str:
-    """Refuse a text that cannot be the title of a kind.
-
-    Parameters
-    ----------
-    name : str
-        Name of the kind.
-    title : str or None
-        The text.
-
-    Returns
-    -------
-    str
-        The title, or the name with spaces instead of underscores.
-
-    Raises
-    ------
-    KindError
-        It is empty, too long, or has characters that cannot be printed.
-
-    Examples
-    --------
-    >>> from llise.kinds.own import check_title
-    >>> check_title("scan_lines", None)
-    'scan lines'
-    """
+    """Refuse a text that cannot be the title of a kind."""
     if title is None:
         return name.replace("_", " ")
     if not isinstance(title, str) or not title.strip() or len(title) > LONGEST_TITLE or not title.isprintable():

@@ -71,21 +71,6 @@ class LevelPath:
     """A path on which a pixel of the copy depends on that pixel's grey level alone.
 
     The search then measures errors by the number of pixels of each grey level, without making a copy.
-
-    Parameters
-    ----------
-    image : ndarray of int, shape (h, w)
-        Image to distort, or other numbers from 0 on that stand for what a pixel of the copy depends on.
-    levels : callable
-        ``levels(strength)`` gives the copy of the grey levels 0 to 255, or of all numbers, as float32.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.base import LevelPath
-    >>> path = LevelPath(np.array([[10, 20]], np.uint8), lambda strength: np.arange(256, dtype=np.float32) + strength)
-    >>> path(3.0)
-    array([[13., 23.]], dtype=float32)
     """
 
     def __init__(self, image: np.ndarray, levels: Callable[[float], np.ndarray]) -> None:
@@ -98,28 +83,7 @@ class LevelPath:
         return np.take(self.levels(strength), self.image)
 
     def error(self, strength: float, reference: np.ndarray) -> float:
-        """Return the mean squared error of the rounded copy.
-
-        Parameters
-        ----------
-        strength : float
-            Argument for a call of this path.
-        reference : ndarray of uint8, shape (h, w)
-            Image against which the error is measured.
-
-        Returns
-        -------
-        float
-            Exactly the error of the copy.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.luminance import Luminance
-        >>> image = np.array([[10, 20]], np.uint8)
-        >>> Luminance().path(image, np.random.default_rng(0)).error(3.0, image)
-        9.0
-        """
+        """Return the mean squared error of the rounded copy."""
         sums = self._sums
         if sums is None or sums.reference is not reference:
             sums = self._sums = _LevelSums(self.image, reference)
@@ -127,25 +91,7 @@ class LevelPath:
 
     @classmethod
     def between(cls, first: np.ndarray, second: np.ndarray) -> LevelPath:
-        """Return the straight line through two images: the first at strength 0, the second at 1.
-
-        Parameters
-        ----------
-        first, second : ndarray of uint8, shape (h, w)
-            Images.
-
-        Returns
-        -------
-        LevelPath
-            Its numbers stand for the pairs of grey levels that a pixel has in both.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.base import LevelPath
-        >>> LevelPath.between(np.array([[10, 20]], np.uint8), np.array([[11, 18]], np.uint8))(3.0)
-        array([[13., 14.]], dtype=float32)
-        """
+        """Return the straight line through two images: the first at strength 0, the second at 1."""
         pairs = 256 * first.astype(np.intp) + second
         used = np.flatnonzero(np.bincount(pairs.ravel(), minlength=256**2))
         numbers = np.zeros(256**2, np.intp)
@@ -189,26 +135,7 @@ class CoderPath(ABC):
         """Return the copy at a strength."""
 
     def settings(self, strength: float) -> Hashable:
-        """Return the coder's settings at a strength; equal settings give equal copies.
-
-        Parameters
-        ----------
-        strength : float
-            Argument for a call of this path.
-
-        Returns
-        -------
-        hashable
-            For example the quantiser steps; the strength itself unless a coder says otherwise.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg import Jpeg
-        >>> path = Jpeg().path(np.zeros((8, 8), np.uint8), np.random.default_rng(0))
-        >>> path.settings(1.0) == path.settings(1.0001), path.settings(1.0) == path.settings(1.1)
-        (True, False)
-        """
+        """Return the coder's settings at a strength; equal settings give equal copies."""
         return strength
 
     @abstractmethod

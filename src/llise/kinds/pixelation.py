@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -32,7 +32,7 @@ LEAST = 1.5
 
 
 @dataclass(frozen=True)
-class Settings:
+class PixelationSettings:
     """A mosaic: `sides` of a cell in pixels, down and across, and the share of a cell that the first one lacks.
 
     A cell has the mean or the median of its pixels or the one `at` a place in it, or the picture is reduced to a
@@ -52,7 +52,7 @@ class Settings:
         return {"cell": float(np.sqrt(self.sides[0] * self.sides[1]))}
 
 
-def mosaic(image: np.ndarray, settings: Settings) -> np.ndarray:
+def mosaic(image: np.ndarray, settings: PixelationSettings) -> np.ndarray:
     """The copy of an 8-bit image, grey or colour."""
     if settings.way == "resized":
         return _resized(image, settings)
@@ -72,7 +72,7 @@ def by_channel(function: Callable[[np.ndarray], np.ndarray], image: np.ndarray) 
     return np.stack([function(image[..., i]) for i in range(image.shape[-1])], axis=-1)
 
 
-def _resized(image: np.ndarray, settings: Settings) -> np.ndarray:
+def _resized(image: np.ndarray, settings: PixelationSettings) -> np.ndarray:
     """The image is made smaller, then larger by repeating pixels; programs may mix them at borders or round down."""
     (rows, cols), (down, across) = image.shape[:2], settings.small
     if settings.begun and settings.reducing == "nearest":
@@ -91,19 +91,21 @@ def _begun(length: int, wanted: int) -> np.ndarray:
     return (np.arange(wanted) * length) // wanted
 
 
-def _ways_with(shape: tuple[int, ...], down: tuple[float, float], across: tuple[float, float]) -> list[Settings]:
+def _ways_with(
+    shape: tuple[int, ...], down: tuple[float, float], across: tuple[float, float]
+) -> list[PixelationSettings]:
     """The ways to make a mosaic with cells (side, start)."""
     sides, start = (down[0], across[0]), (down[1], across[1])
     starts = [start] if start == (0.0, 0.0) else [start, (0.0, 0.0)]
-    trials = [Settings(way, sides, at) for way in ("mean", "median") for at in starts]
+    trials = [PixelationSettings(way, sides, at) for way in ("mean", "median") for at in starts]
     places = [(y, x) for y in (0.0, 0.5, 0.99) for x in (0.0, 0.5, 0.99)]
-    trials += [Settings("sample", sides, at, place) for at in starts for place in places]
+    trials += [PixelationSettings("sample", sides, at, place) for at in starts for place in places]
     return trials + _resized_ways(shape, down, across, 0)
 
 
 def _resized_ways(
     shape: tuple[int, ...], down: tuple[float, float], across: tuple[float, float], more: int
-) -> list[Settings]:
+) -> list[PixelationSettings]:
     """The ways to make a mosaic through a small picture, of the size that the cells tell or of one row more or less."""
     trials = []
     for change in range(-more, more + 1):
@@ -111,7 +113,9 @@ def _resized_ways(
         made = shape[0] / rows, shape[1] / cols
         for begun, mixed in ((False, False), (True, False), (False, True)):
             for reducing in _REDUCING:
-                one = Settings("resized", made, small=(rows, cols), reducing=reducing, mixed=mixed, begun=begun)
+                one = PixelationSettings(
+                    "resized", made, small=(rows, cols), reducing=reducing, mixed=mixed, begun=begun
+                )
                 trials.append(one)
     return trials
 
@@ -138,7 +142,13 @@ class Pixelation(Kind):
     title = "pixelation"
     short_title = "pixelation"
     strongest = 127.0
-    Settings = Settings
+    Settings = PixelationSettings
+    exact = True
+    hides = True
+    wipes = True
+    units: ClassVar = {"cell": (" px", 1.0)}
+    narrow = ("cell", "{} px", 1.0)
+    letter, page_color = "P", "#882255"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _MeanCells(image)
@@ -151,11 +161,11 @@ class Pixelation(Kind):
 
     draw_grey = draw_program
 
-    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+    def apply(self, image: np.ndarray, settings: PixelationSettings) -> np.ndarray:
         return mosaic(image, settings)
 
     def fit(
-        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: PixelationSettings | None = None
     ) -> Fit | None:
         pair = pair_of(reference, copy, mask)
         if pair is None:
@@ -208,7 +218,7 @@ class _MeanCells(CoderPath):
         return [_MeanCells(self.image, (float(y), float(x))) for y in shares for x in shares]
 
 
-def _draw_cells(rng: np.random.Generator, stretch: float) -> Callable[[float], Settings]:
+def _draw_cells(rng: np.random.Generator, stretch: float) -> Callable[[float], PixelationSettings]:
     whole = bool(rng.random() < 0.6)
     start = (0.0, 0.0) if rng.random() < 0.6 else (float(rng.random()), float(rng.random()))
     way = str(rng.choice(["mean", "sample", "median"], p=[0.6, 0.3, 0.1]))
@@ -220,18 +230,20 @@ def _draw_cells(rng: np.random.Generator, stretch: float) -> Callable[[float], S
             return float(max(round(height), 2)), float(max(round(width), 2))
         return max(height, LEAST), max(width, LEAST)
 
-    return lambda strength: Settings(way, sides(strength), start, place)
+    return lambda strength: PixelationSettings(way, sides(strength), start, place)
 
 
-def _draw_resized(rng: np.random.Generator, stretch: float, shape: tuple[int, ...]) -> Callable[[float], Settings]:
+def _draw_resized(
+    rng: np.random.Generator, stretch: float, shape: tuple[int, ...]
+) -> Callable[[float], PixelationSettings]:
     reducing = str(rng.choice(_REDUCING, p=[0.3, 0.3, 0.1, 0.08, 0.08, 0.08, 0.06]))
     begun = bool(rng.random() < 0.4)
     mixed = not begun and bool(rng.random() < 0.3)
 
-    def at(strength: float) -> Settings:
+    def at(strength: float) -> PixelationSettings:
         wanted = max((1 + strength) * stretch, LEAST), max((1 + strength) / stretch, LEAST)
         rows, cols = (max(round(n / side), 1) for n, side in zip(shape, wanted))
         sides = shape[0] / rows, shape[1] / cols
-        return Settings("resized", sides, small=(rows, cols), reducing=reducing, mixed=mixed, begun=begun)
+        return PixelationSettings("resized", sides, small=(rows, cols), reducing=reducing, mixed=mixed, begun=begun)
 
     return at

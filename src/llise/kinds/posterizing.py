@@ -106,7 +106,8 @@ def draw_settings(
     plane = draw_plane(rng, image, 0.12) if dither == "none" else "rgb"
     whole = whole or dither != "none" or rule == "stretched"
     if dither == "none" and rng.random() < 0.2:
-        low, high = float(image.min()), float(max(image.max(), image.min() + 1))
+        low = min(float(image.min()), 254.0)
+        high = max(float(image.max()), low + 1)
     start = QuantizationSettings(256.0, "even", rule, low, high, "rgb" if plane == "lab" else plane, dither=dither)
 
     def even(strength: float) -> QuantizationSettings:

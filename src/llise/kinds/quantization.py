@@ -11,7 +11,6 @@ from PIL import Image
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import Fit
-from llise.kinds.limits import LIMITS
 from llise.kinds.posterizing import COUNTS, RULES, QuantizationSettings, draw_settings, even_tables, evenly, posterized
 
 _ROUNDS = 12
@@ -36,7 +35,6 @@ class Quantization(Kind):
     exact = wipes = True
     narrow = ("levels", "{} levels", 1.0)
     units: ClassVar = {}
-    limit = LIMITS["quantization"]
     letter, page_color = "Q", "#ddcc77"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

@@ -12,7 +12,6 @@ from llise.kinds.base import Draw, GreyStatistics, Path, drawn, exact_fit
 from llise.kinds.color_base import ColorKind
 from llise.kinds.curve_fit import sample_of
 from llise.kinds.fitting import Fit, as_bytes
-from llise.kinds.limits import LIMITS
 from llise.kinds.programs import chroma_scaled, draw_rounding, draw_seed, finish, from_lab, hsv_scaled, lab_of
 
 GREYS = ("luma", "bt709", "mean", "value", "lightness", "light")
@@ -58,7 +57,6 @@ class Saturation(ColorKind):
     Settings = SaturationSettings
     exact = True
     needs_color = True
-    limit = LIMITS["saturation"]
     letter, page_color = "T", "#fe6100"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

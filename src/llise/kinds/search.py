@@ -21,25 +21,7 @@ DITHER_CHANCE = 0.3
 
 
 class RandomCopy(NamedTuple):
-    """A copy whose way of making was drawn at random.
-
-    Attributes
-    ----------
-    image : ndarray of uint8, shape (h, w)
-    strength : float
-        Place on the path that was drawn.
-    parameters : dict
-        Settings in the kind's own units, where it has them; see :class:`llise.kinds.base.Draw`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.registry import get
-    >>> from llise.kinds.search import draw_copy
-    >>> copy = draw_copy(get("luminance"), np.full((16, 16), 100, np.uint8), 25, np.random.default_rng(0))
-    >>> round(copy.parameters["offset"])
-    5
-    """
+    """A copy whose way of making was drawn at random."""
 
     image: np.ndarray
     strength: float
@@ -55,39 +37,7 @@ def draw_copy(
     reference: np.ndarray | None = None,
     **statistics: Unpack[GreyStatistics],
 ) -> RandomCopy:
-    """Distort an image to about a wanted error, in one of the ways in which programs make a kind.
-
-    Parameters
-    ----------
-    kind : Kind
-        Kind of distortion.
-    image : ndarray of uint8, shape (h, w)
-        Image to distort, 16 pixels or more on each side.
-    wanted : float
-        Mean squared error to aim at, reached to within 8 % in most cases. A way that cannot reach it gives the
-        nearest copy that was met in a few steps.
-    rng : numpy.random.Generator
-        Source of all random numbers.
-    reference : ndarray of uint8, shape (h, w), optional
-        Image against which the error is measured; `image` if left out.
-    **statistics : float
-        ``mean``, ``spread`` and ``middle`` of a larger image, see :meth:`llise.kinds.base.Kind.draw`.
-
-    Returns
-    -------
-    RandomCopy
-        The copy, its strength and its parameters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.registry import get
-    >>> from llise.kinds.search import draw_copy
-    >>> image = np.full((32, 32), 100, np.uint8)
-    >>> copy, strength, parameters = draw_copy(get("gaussian_noise"), image, 25, np.random.default_rng(0))
-    >>> round(parameters["sigma"])
-    5
-    """
+    """Distort an image to about a wanted error, in one of the ways in which programs make a kind."""
     draw = kind.draw(image, rng, **statistics)
     path = draw.path
     if rng.random() < DITHER_CHANCE:
@@ -111,36 +61,7 @@ def _dithered(path: Path, dither: np.ndarray) -> Path:
 
 
 class Search:
-    """Search for the strength at which a path's rounded copy has the wanted error.
-
-    Parameters
-    ----------
-    path : Path
-        Copies by strength.
-    reference : ndarray of uint8, shape (h, w)
-        Image against which the error is measured.
-    wanted : float
-        Wanted mean squared error.
-    accuracy : float
-        Relative error of the MSE at which the bisection stops.
-    known : dict, optional
-        Errors that other searches on this path, with the same reference, have measured; this one adds its own.
-
-    Attributes
-    ----------
-    strength, measured : float
-        Strength and mean squared error of the copy nearest to the wanted error so far.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.search import Search
-    >>> image = np.full((16, 16), 100, np.uint8)
-    >>> search = Search(lambda strength: image + strength, image, wanted=9.0)
-    >>> search.run(strongest=255.0)
-    >>> search.measured, int(search.image[0, 0])
-    (9.0, 103)
-    """
+    """Search for the strength at which a path's rounded copy has the wanted error."""
 
     def __init__(
         self,
@@ -173,26 +94,7 @@ class Search:
         return abs(self.measured - self.wanted) / self.wanted
 
     def error(self, strength: float) -> float:
-        """Return the error at a strength; the copy is remembered if it is the nearest so far.
-
-        Parameters
-        ----------
-        strength : float
-            Argument of the path.
-
-        Returns
-        -------
-        float
-            Mean squared error of the rounded copy.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.search import Search
-        >>> image = np.full((16, 16), 100, np.uint8)
-        >>> Search(lambda strength: image + strength, image, wanted=9.0).error(2.0)
-        4.0
-        """
+        """Return the error at a strength; the copy is remembered if it is the nearest so far."""
         strength = float(strength)
         measured, copy = self._measure(strength)
         if abs(measured - self.wanted) < abs(self.measured - self.wanted):
@@ -214,23 +116,7 @@ class Search:
         return self._known[key], copy
 
     def run(self, strongest: float) -> None:
-        """Search until the wanted error is reached to within 0.5 % or no way to reach it is left.
-
-        Parameters
-        ----------
-        strongest : float
-            Strength at which the path ends.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.search import Search
-        >>> image = np.full((16, 16), 100, np.uint8)
-        >>> search = Search(lambda strength: image + strength, image, wanted=10.0)
-        >>> search.run(strongest=255.0)
-        >>> round(search.measured), np.unique(search.image).tolist()  # between the errors of 3 and of 4 levels
-        (10, [103, 104])
-        """
+        """Search until the wanted error is reached to within 0.5 % or no way to reach it is left."""
         if isinstance(self.path, SolvablePath):
             self.error(self.path.solve(self.reference, self.wanted))
             return
@@ -258,34 +144,7 @@ class Search:
     def bisect(
         self, strongest: float, *, first: float = 1e-3, steps: int = 40, at_zero: float | None = None
     ) -> float | None:
-        """Bracket the wanted error, then narrow the bracket by halving and by the secant method in turn.
-
-        Parameters
-        ----------
-        strongest : float
-            Strength at which the path ends.
-        first : float
-            Strength to try first.
-        steps : int
-            Most tries inside the bracket.
-        at_zero : float, optional
-            Error at strength 0. If it is given, that strength is not tried, and the image itself is never the result.
-
-        Returns
-        -------
-        float or None
-            Strength at which the error crosses the wanted one; None if the first try was near enough or even
-            the strongest copy falls short.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.search import Search
-        >>> image = np.full((16, 16), 100, np.uint8)
-        >>> search = Search(lambda strength: image + strength, image, wanted=9.0)
-        >>> round(search.bisect(255.0))
-        3
-        """
+        """Bracket the wanted error, then narrow the bracket by halving and by the secant method in turn."""
         low, high = 0.0, min(strongest, first)
         at_low = self.error(0.0) if at_zero is None else at_zero
         at_high = self.error(high)

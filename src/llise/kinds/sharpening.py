@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 import scipy
 
 from llise.filters import from_spectrum, spectrum_of
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn, exact_fit
 from llise.kinds.estimation import pair_of
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit
 from llise.kinds.frequency_filter import filtered
-from llise.kinds.sharpening_programs import FIXED, KERNELS, Settings, sharpened
+from llise.kinds.sharpening_programs import FIXED, KERNELS, SharpeningSettings, sharpened
 from llise.kinds.sharpening_search import find_sharpening
 
 
@@ -37,7 +37,12 @@ class Sharpening(Kind):
     title = "sharpening"
     short_title = "sharpening"
     strongest = 500.0
-    Settings = Settings
+    Settings = SharpeningSettings
+    exact = True
+    hides = True
+    units: ClassVar = {"radius": (" px", 1.0)}
+    narrow = ("amount", "amount {}", 1.0)
+    letter, page_color = "H", "#aa4499"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _boosted(image, image - low_pass(image, 1.0))
@@ -47,7 +52,7 @@ class Sharpening(Kind):
         one = way(rng)
         luma = image.ndim == 3 and bool(rng.random() < 0.4)
 
-        def at(strength: float) -> Settings:
+        def at(strength: float) -> SharpeningSettings:
             amount = round(100 * strength) / 100 if one.way == "pillow_unsharp" else strength
             return replace(one, amount=amount, luma=luma)
 
@@ -55,22 +60,18 @@ class Sharpening(Kind):
 
     draw_grey = draw_program
 
-    def apply(self, image: np.ndarray, settings: Settings) -> np.ndarray:
+    def apply(self, image: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
         return sharpened(image, settings)
 
     def fit(
-        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Settings | None = None
+        self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: SharpeningSettings | None = None
     ) -> Fit | None:
         pair = pair_of(reference, copy, mask)
         found = find_sharpening(pair, start) if pair is not None and min(mask.shape) >= 8 else None
         if found is None:
             return None
         settings, intervals = found
-
-        def apply(image: np.ndarray) -> np.ndarray:
-            return sharpened(as_bytes(image), settings).astype(np.float32)
-
-        return Fit(settings.words(), apply, settings=settings, intervals=intervals)
+        return exact_fit(self, settings, intervals)
 
     def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
         return _Unsharp(before, after, mask).run() if mask.any() else Fit({})
@@ -194,41 +195,43 @@ def _draw_radius(rng: np.random.Generator) -> float:
     return float(np.exp(rng.uniform(np.log(0.4), np.log(5.0))))
 
 
-def _unsharp(rng: np.random.Generator) -> Settings:
+def _unsharp(rng: np.random.Generator) -> SharpeningSettings:
     """Unsharp mask with a Gaussian; in one of five, differences below a threshold are left alone."""
     threshold = float(rng.uniform(1, 6)) if rng.random() < 0.2 else 0.0
-    return Settings("unsharp", 1.0, _draw_radius(rng), threshold, border=str(rng.choice(["nearest", "reflect"])))
+    return SharpeningSettings(
+        "unsharp", 1.0, _draw_radius(rng), threshold, border=str(rng.choice(["nearest", "reflect"]))
+    )
 
 
-def _pillow_unsharp(rng: np.random.Generator) -> Settings:
+def _pillow_unsharp(rng: np.random.Generator) -> SharpeningSettings:
     """Unsharp mask of Pillow, in whole per cent and on 8 bits."""
-    return Settings("pillow_unsharp", 1.0, _draw_radius(rng), float(rng.choice([0, 0, 2, 3, 5])))
+    return SharpeningSettings("pillow_unsharp", 1.0, _draw_radius(rng), float(rng.choice([0, 0, 2, 3, 5])))
 
 
-def _kernel(rng: np.random.Generator) -> Settings:
+def _kernel(rng: np.random.Generator) -> SharpeningSettings:
     """The distance from the mean of the neighbours is added, some times over."""
-    return Settings("kernel", 1.0, kernel=str(rng.choice(list(KERNELS))))
+    return SharpeningSettings("kernel", 1.0, kernel=str(rng.choice(list(KERNELS))))
 
 
-def _fixed(rng: np.random.Generator) -> Settings:
+def _fixed(rng: np.random.Generator) -> SharpeningSettings:
     """One of Pillow's fixed filters, once, mixed with the image up to the strength and beyond."""
-    return Settings("fixed", 1.0, kernel=str(rng.choice(list(FIXED))))
+    return SharpeningSettings("fixed", 1.0, kernel=str(rng.choice(list(FIXED))))
 
 
-def _frequencies(rng: np.random.Generator) -> Settings:
+def _frequencies(rng: np.random.Generator) -> SharpeningSettings:
     """High frequencies raised by a response that is not Gaussian."""
     order = float(rng.uniform(1.0, 3.0)) if rng.random() < 0.5 else 0.0
-    return Settings("frequencies", 1.0, _draw_radius(rng), shape=order)
+    return SharpeningSettings("frequencies", 1.0, _draw_radius(rng), shape=order)
 
 
-def _median(rng: np.random.Generator) -> Settings:
+def _median(rng: np.random.Generator) -> SharpeningSettings:
     """The distance from the median of the surroundings is added."""
-    return Settings("median", 1.0, float(rng.choice([3, 5])))
+    return SharpeningSettings("median", 1.0, float(rng.choice([3, 5])))
 
 
-def _deconvolution(rng: np.random.Generator) -> Settings:
+def _deconvolution(rng: np.random.Generator) -> SharpeningSettings:
     """What some rounds of deconvolution add, mixed with the image."""
-    return Settings("deconvolution", 1.0, float(rng.uniform(0.5, 2.0)), shape=float(rng.integers(2, 9)))
+    return SharpeningSettings("deconvolution", 1.0, float(rng.uniform(0.5, 2.0)), shape=float(rng.integers(2, 9)))
 
 
 _WAYS = {

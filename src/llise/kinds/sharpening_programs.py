@@ -33,7 +33,7 @@ FIXED = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class SharpeningSettings:
     """A sharpening: `amount` times what a low-pass filter removes is added.
 
     `radius` is the standard deviation of a Gaussian one in pixels, the side of a median, or the scale of another
@@ -55,7 +55,7 @@ class Settings:
         return words | {"radius": self.radius} if self.way in ("unsharp", "pillow_unsharp") else words
 
 
-def sharpened(image: np.ndarray, settings: Settings) -> np.ndarray:
+def sharpened(image: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
     """The copy of an 8-bit image."""
     if settings.luma and image.ndim == 3:
         luma = image @ WEIGHTS
@@ -70,12 +70,12 @@ def sharpened(image: np.ndarray, settings: Settings) -> np.ndarray:
     return quantise(image + np.float32(settings.amount) * detail(image, settings))
 
 
-def _of_pillow(image: np.ndarray, settings: Settings) -> np.ndarray:
+def _of_pillow(image: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
     mask = ImageFilter.UnsharpMask(settings.radius, round(100 * settings.amount), round(settings.threshold))
     return np.asarray(Image.fromarray(image).filter(mask))
 
 
-def detail(image: np.ndarray, settings: Settings) -> np.ndarray:
+def detail(image: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
     """What is added with an amount of 1."""
     if settings.way == "fixed":
         whole = image if image.dtype == np.uint8 else quantise(image)
@@ -88,25 +88,25 @@ def detail(image: np.ndarray, settings: Settings) -> np.ndarray:
     return np.where(np.abs(found) >= settings.threshold, found, np.float32(0)) if settings.threshold else found
 
 
-def _gaussian(levels: np.ndarray, settings: Settings) -> np.ndarray:
+def _gaussian(levels: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
     from scipy.ndimage import gaussian_filter  # only here: its import is slow
 
     return gaussian_filter(levels, [settings.radius] * 2 + [0.0] * (levels.ndim - 2), mode=settings.border)
 
 
-def _kernel(levels: np.ndarray, settings: Settings) -> np.ndarray:
+def _kernel(levels: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
     from scipy.ndimage import convolve  # only here: its import is slow
 
     kernel = KERNELS[settings.kernel]
     return convolve(levels, kernel.reshape(*kernel.shape, *[1] * (levels.ndim - 2)), mode=settings.border)
 
 
-def _median(levels: np.ndarray, settings: Settings) -> np.ndarray:
+def _median(levels: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
     smooth = Image.fromarray(quantise(levels)).filter(ImageFilter.MedianFilter(round(settings.radius)))
     return np.asarray(smooth).astype(np.float32)
 
 
-def _frequencies(levels: np.ndarray, settings: Settings) -> np.ndarray:
+def _frequencies(levels: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
     """A response that is not Gaussian: exponential, or Butterworth's of some order."""
     y, x = (np.arange(n, dtype=np.float32) * np.float32(np.pi * settings.radius / n) for n in levels.shape[:2])
     square = (y * y)[:, None] + x * x
@@ -115,7 +115,7 @@ def _frequencies(levels: np.ndarray, settings: Settings) -> np.ndarray:
     return scipy.fft.idctn(scipy.fft.dctn(levels, axes=(0, 1), norm="ortho") * response, axes=(0, 1), norm="ortho")
 
 
-def _deconvolved(levels: np.ndarray, settings: Settings) -> np.ndarray:
+def _deconvolved(levels: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
     """Rounds of Van Cittert's iteration with a Gaussian: what a further blur takes away is added again."""
     found = levels
     for _ in range(round(settings.shape)):
@@ -123,7 +123,7 @@ def _deconvolved(levels: np.ndarray, settings: Settings) -> np.ndarray:
     return found
 
 
-_LOW_PASS: dict[str, Callable[[np.ndarray, Settings], np.ndarray]] = {
+_LOW_PASS: dict[str, Callable[[np.ndarray, SharpeningSettings], np.ndarray]] = {
     "unsharp": _gaussian,
     "kernel": _kernel,
     "median": _median,

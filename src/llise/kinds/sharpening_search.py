@@ -12,7 +12,7 @@ from llise.kinds.estimation import RESOLUTION, Pair, polished
 from llise.kinds.fitting import ROUNDING, interval
 from llise.kinds.grey import quantise
 from llise.kinds.minimum import bounded_minimum
-from llise.kinds.sharpening_programs import FIXED, KERNELS, Settings, detail, sharpened
+from llise.kinds.sharpening_programs import FIXED, KERNELS, SharpeningSettings, detail, sharpened
 
 WINDOW, MARGIN = 112, 16
 """Side in pixels of the window in which programs are compared, and what is kept about it for filters."""
@@ -31,7 +31,7 @@ EXACT = 1.5 * ROUNDING
 Intervals = dict[str, tuple[float, float]]
 
 
-def find_sharpening(pair: Pair, start: Settings | None = None) -> tuple[Settings, Intervals] | None:
+def find_sharpening(pair: Pair, start: SharpeningSettings | None = None) -> tuple[SharpeningSettings, Intervals] | None:
     """The settings of least squared error and the intervals of their words; None where edges lost contrast."""
     luma = pair.before.ndim == 3 and _is_of_luma(pair)
     whole = pair.cut(WINDOW, MARGIN)
@@ -46,7 +46,7 @@ def find_sharpening(pair: Pair, start: Settings | None = None) -> tuple[Settings
     return replace(best, luma=luma), found
 
 
-def _found(part: Pair, start: Settings | None) -> tuple[Settings, Intervals]:
+def _found(part: Pair, start: SharpeningSettings | None) -> tuple[SharpeningSettings, Intervals]:
     """The best settings on a plane."""
     trials = _Trials(part)
     ranked = sorted((trials.scaled(one) for one in candidates()), key=trials.left)[:KEPT]
@@ -61,6 +61,8 @@ def _found(part: Pair, start: Settings | None) -> tuple[Settings, Intervals]:
     fields = ["amount", *(["radius"] if best.way not in ("kernel", "fixed", "median") else [])]
     fields += ["shape"] if best.way == "frequencies" and best.shape else []
     best, deviations = polished(part, trials.made, best, tuple(fields))
+    if best.way == "pillow_unsharp":
+        best = replace(best, amount=round(best.amount, 2))
     found = {name: interval(value, deviations[name], RESOLUTION * value) for name, value in best.words().items()}
     gaussian = "unsharp", "pillow_unsharp"
     for one in ranked:
@@ -88,17 +90,17 @@ def _luma(pair: Pair) -> Pair:
     return Pair(luma, luma + change, pair.mask & free.any(axis=2))
 
 
-def candidates() -> Iterator[Settings]:
+def candidates() -> Iterator[SharpeningSettings]:
     for radius in RADII:
-        yield Settings("unsharp", 1.0, radius)
-        yield Settings("frequencies", 1.0, radius)
-    yield from (Settings("kernel", 1.0, kernel=name) for name in KERNELS)
-    yield from (Settings("fixed", 1.0, kernel=name) for name in FIXED)
-    yield from (Settings("median", 1.0, side) for side in (3.0, 5.0))
-    yield from (Settings("deconvolution", 1.0, radius, shape=5.0) for radius in (0.7, 1.2, 1.8))
+        yield SharpeningSettings("unsharp", 1.0, radius)
+        yield SharpeningSettings("frequencies", 1.0, radius)
+    yield from (SharpeningSettings("kernel", 1.0, kernel=name) for name in KERNELS)
+    yield from (SharpeningSettings("fixed", 1.0, kernel=name) for name in FIXED)
+    yield from (SharpeningSettings("median", 1.0, side) for side in (3.0, 5.0))
+    yield from (SharpeningSettings("deconvolution", 1.0, radius, shape=5.0) for radius in (0.7, 1.2, 1.8))
 
 
-def _variants(trials: _Trials, ranked: list[Settings]) -> Iterator[Settings]:
+def _variants(trials: _Trials, ranked: list[SharpeningSettings]) -> Iterator[SharpeningSettings]:
     """With a threshold, by Pillow, by a response of another order, or by other rounds of deconvolution."""
     smooth = [one for one in ranked if one.way in ("unsharp", "frequencies")]
     if smooth:
@@ -122,14 +124,14 @@ class _Trials:
         free = part.mask & (part.after > 0.5) & (part.after < 254.5)
         self.free = free if np.count_nonzero(free) > 0.05 * np.count_nonzero(part.mask) else part.mask
         self.change = (part.after - part.before)[self.free]
-        self.known: dict[Settings, float] = {}
+        self.known: dict[SharpeningSettings, float] = {}
 
-    def left(self, settings: Settings) -> float:
+    def left(self, settings: SharpeningSettings) -> float:
         if settings not in self.known:
             self.known[settings] = self.part.error(self.made(settings))
         return self.known[settings]
 
-    def made(self, settings: Settings) -> np.ndarray:
+    def made(self, settings: SharpeningSettings) -> np.ndarray:
         """The plane sharpened, of a luma as floats."""
         before = self.part.before
         if before.dtype == np.uint8:
@@ -138,7 +140,7 @@ class _Trials:
             return before + (sharpened(quantise(before), settings) - np.rint(before))
         return before + np.float32(settings.amount) * detail(before, settings)
 
-    def scaled(self, settings: Settings) -> Settings:
+    def scaled(self, settings: SharpeningSettings) -> SharpeningSettings:
         """With the amount of least squared error, among pixels that 8 bits do not clip."""
         if settings.way == "pillow_unsharp":
             return settings
@@ -153,7 +155,7 @@ class _Trials:
             amount = float(x @ y) / power if power > 1e-3 * max(x.size, 1) else 0.0
         return replace(settings, amount=amount)
 
-    def refined(self, settings: Settings) -> Settings:
+    def refined(self, settings: SharpeningSettings) -> SharpeningSettings:
         """With the best radius near by, and the best amount, threshold or order for it."""
         if settings.way in ("kernel", "fixed", "median"):
             return settings
@@ -167,10 +169,10 @@ class _Trials:
                 settings = self.along(settings, "amount", reach)
         return settings
 
-    def along(self, settings: Settings, field: str, reach: float) -> Settings:
+    def along(self, settings: SharpeningSettings, field: str, reach: float) -> SharpeningSettings:
         value, far = float(getattr(settings, field)), float(np.log(reach))
 
-        def at(x: float) -> Settings:
+        def at(x: float) -> SharpeningSettings:
             return self.scaled(replace(settings, **{field: value * float(np.exp(x))}))
 
         place, error = bounded_minimum(lambda x: self.left(at(x)), -far, far, 0.01 * far, most=6)

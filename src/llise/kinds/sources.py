@@ -28,62 +28,19 @@ _SOURCES: dict[str, Source] = {}
 
 
 def add(source: Source) -> None:
-    """Add a kind; its name must have been checked.
-
-    Parameters
-    ----------
-    source : Source
-        What the kind is learned from.
-
-    Raises
-    ------
-    KindError
-        There are too many.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from llise.kinds.sources import add, names, remove
-    >>> add(SimpleNamespace(name="fog", title="fog"))
-    >>> names()
-    ('fog',)
-    >>> remove("fog")
-    """
+    """Add a kind; its name must have been checked."""
     if len(_SOURCES) >= MOST:
         raise KindError(f"kind {source.name!r} would be one of more than {MOST} of one's own; unregister some")
     _SOURCES[source.name] = source
 
 
 def remove(name: str) -> None:
-    """Remove a kind, if it is there.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-
-    Examples
-    --------
-    >>> from llise.kinds.sources import remove
-    >>> remove("fog")
-    """
+    """Remove a kind, if it is there."""
     _SOURCES.pop(name, None)
 
 
 def sources() -> tuple[Source, ...]:
-    """Return what each kind of one's own is learned from, in the order of registration.
-
-    Returns
-    -------
-    tuple of Source
-        One for each kind.
-
-    Examples
-    --------
-    >>> from llise.kinds.sources import sources
-    >>> sources()
-    ()
-    """
+    """Return what each kind of one's own is learned from, in the order of registration."""
     return tuple(_SOURCES.values())
 
 
@@ -105,22 +62,5 @@ def names() -> tuple[str, ...]:
 
 
 def title_of(name: str) -> str:
-    """Return how sentences call a kind of one's own.
-
-    Parameters
-    ----------
-    name : str
-        Its name; it need not be registered any more.
-
-    Returns
-    -------
-    str
-        The title, or the name with spaces instead of underscores.
-
-    Examples
-    --------
-    >>> from llise.kinds.sources import title_of
-    >>> title_of("scan_lines")
-    'scan lines'
-    """
+    """Return how sentences call a kind of one's own."""
     return _SOURCES[name].title if name in _SOURCES else name.replace("_", " ")

@@ -9,7 +9,6 @@ import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, in_colour, robust_scale, shared_power
-from llise.kinds.limits import LIMITS
 from llise.kinds.noise_by_grey import MID_GREY, noise_by_grey
 from llise.kinds.programs import draw_rounding, draw_seed, finish, unit_noise
 
@@ -56,7 +55,6 @@ class SpeckleNoise(Kind):
     exact = True
     units: ClassVar = {"sigma": (" grey levels", 1.0)}
     narrow = ("sigma", "sigma {}", 1.0)
-    limit = LIMITS["speckle_noise"]
     letter, page_color = "S", "#117733"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

@@ -18,7 +18,7 @@ from llise.colours import stacked
 from llise.images import as_uint8
 from llise.kinds import registry
 from llise.kinds.examples import ExampleError, Examples
-from llise.kinds.own import OwnKind, Settings
+from llise.kinds.own import OwnKind, OwnSettings
 from llise.kinds.search import draw_copy
 from llise.kinds.sources import KindError, Source
 from llise.look.measures import likeness
@@ -172,7 +172,7 @@ def function_samples(model: Model, kind: OwnKind, copies: int = COPIES, seed: in
         piece = draw_piece(rng)
         wanted = np.exp(rng.uniform(np.log(WEAKEST), np.log(STRONGEST)))
         strength = draw_copy(kind, as_uint8(piece), wanted, rng).strength
-        copy = kind.apply(piece, Settings(strength, int(rng.integers(2**31))))
+        copy = kind.apply(piece, OwnSettings(strength, int(rng.integers(2**31))))
         parts += [(number, values) for values in _regions_of(model, piece, copy, TILES, rng)]
     if len({number for number, _ in parts}) < max(1, copies // 3):
         raise KindError(
@@ -221,13 +221,13 @@ def _regions_of(
             yield pooled(look, tile)
 
 
-def draw_piece(rng: np.random.Generator) -> np.ndarray:
-    """A piece of 96 to 192 pixels a side of a picture that comes with the dependencies, in colour or grey."""
+def draw_piece(rng: np.random.Generator, least: int = 12, most: int = 24) -> np.ndarray:
+    """A piece, so many blocks a side, of a picture that comes with the dependencies, in colour or grey."""
     names = sorted(_pictures())
     picture = _picture(names[int(rng.integers(len(names)))])
     if rng.random() < 0.3:
         picture = ndimage.zoom(picture, (0.5, 0.5, 1), order=1)
-    high, wide = (min(8 * int(rng.integers(12, 25)), n // 8 * 8) for n in picture.shape[:2])
+    high, wide = (min(8 * int(rng.integers(least, most + 1)), n // 8 * 8) for n in picture.shape[:2])
     top, left = (int(rng.integers(n - side + 1)) for n, side in zip(picture.shape, (high, wide)))
     piece = np.ascontiguousarray(picture[top : top + high, left : left + wide])
     return np.ascontiguousarray(as_uint8(piece)) if rng.random() < 0.5 else piece

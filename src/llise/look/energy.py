@@ -125,13 +125,19 @@ class Energy:
         return self._best([np.where(number > 0, new[number], labels) for new in (moved, first)] + [labels])[0]
 
     def _label_moves(self, labels: np.ndarray) -> list[np.ndarray]:
-        """Without one of the labels, and with one exchanged for another one."""
+        """Without one of the labels, with another one where it is better, and with one exchanged for another."""
         used = np.unique(labels[self.inside])
         trials = []
         for label in used if len(used) > 1 else ():
             rest, places = used[used != label], self.inside[labels[self.inside] == label]
             trial = labels.copy()
             trial[places] = rest[self.costs[rest][:, places].argmin(axis=0)]
+            trials.append(self._relaxed(trial, places))
+        own = self.costs[labels, np.arange(labels.size)]
+        for label in np.setdiff1d(np.arange(len(self.costs)), used):
+            places = self.inside[(self.costs[label] < own)[self.inside]]
+            trial = labels.copy()
+            trial[places] = label
             trials.append(self._relaxed(trial, places))
         return [*trials, self._with_best_exchange(labels)]
 

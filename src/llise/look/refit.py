@@ -8,7 +8,6 @@ random kinds are expected to leave there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from itertools import permutations
 from typing import Any
@@ -108,68 +107,75 @@ class Refit:
     def __init__(self, piece: Piece, tuned: dict[str, Any], start: dict[str, Any] | None = None) -> None:
         self.piece, self.tuned, self.start = piece, tuned, start or {}
         self._alone: dict[str, Fit | None] = {}
+        self._spent = 0
 
     def of(self, kinds: tuple[str, ...]) -> Chain | None:
         """The kinds in the order, and with the settings, that come nearest to the copy; None if they cannot."""
-        budget, chains = _Budget(self.tuned["remakes"]), dict[tuple[str, ...], Chain]()
+        self._spent, chains = 0, list[Chain]()
         for order in permutations(kinds):
-            for steps in self._starts(order, budget):
-                chain = self._made(steps, budget)
-                if chain and chain.loss < (chains[order].loss if order in chains else np.inf):
-                    chains[order] = chain
-                if chain and chain.explained >= self.tuned["enough"]:
-                    return replace(chain, remakes=budget.used)
+            found = []
+            for start in (self._one_after_the_other, self._from_the_last)[: 2 if len(kinds) == 2 else 1]:
+                steps = start(order)
+                if steps and (chain := self._made(steps)):
+                    found.append(chain)
+                    if chain.explained >= self.tuned["enough"]:
+                        return replace(chain, remakes=min(self._spent, self.tuned["remakes"]))
+            chains += sorted(found, key=lambda chain: chain.loss)[:1]
         if not chains:
             return None
-        best, *others = sorted(chains.values(), key=lambda chain: chain.loss)
+        best, *others = sorted(chains, key=lambda chain: chain.loss)
         if len(kinds) > 1:
-            best = min((self._turn(chain, budget) for chain in (best, *others[:1])), key=lambda chain: chain.loss)
-        while len(kinds) > 1 and best.explained < self.tuned["enough"] and budget.left > 0:
-            better = self._turn(best, budget)
+            best = min((self._turn(chain) for chain in (best, *others[:1])), key=lambda chain: chain.loss)
+        while len(kinds) > 1 and best.explained < self.tuned["enough"]:
+            better = self._turn(best)
             if better.loss > best.loss - LEAST_GAIN:
                 break
             best = better
-        return replace(best, remakes=budget.used)
+        return replace(best, remakes=min(self._spent, self.tuned["remakes"]))
+
+    def _spend(self) -> bool:
+        """Count a fit or a remake; False if there were enough."""
+        self._spent += 1
+        return self._spent <= self.tuned["remakes"]
 
     def _fitted(self, kind: str, reference: np.ndarray, copy: np.ndarray, start: Any = None) -> Fit | None:
+        if not self._spend():
+            return None
         return registry.get(kind).fit(reference, copy, self.piece.mask, start)
 
     def _fitted_alone(self, kind: str) -> Fit | None:
         if kind not in self._alone:
             start = self.start.get(kind)
-            self._alone[kind] = self._fitted(kind, self.piece.reference, self.piece.copy, start)
+            self._alone[kind] = registry.get(kind).fit(self.piece.reference, self.piece.copy, self.piece.mask, start)
         return self._alone[kind]
 
-    def _starts(self, order: tuple[str, ...], budget: _Budget) -> Iterator[Steps]:
-        """Each kind fitted to the copy, from the first on; or the last one first, and the others to what it leaves."""
-        reference, copy = self.piece.reference, self.piece.copy
-        steps, image = [], reference
-        for number, kind in enumerate(order):
-            fit = self._fitted(kind, image, copy) if number else self._fitted_alone(kind)
+    def _one_after_the_other(self, order: tuple[str, ...]) -> Steps | None:
+        """Each kind fitted to the copy after those before it."""
+        if (first := self._fitted_alone(order[0])) is None:
+            return None
+        steps, image = [(order[0], first)], first.apply(self.piece.reference)
+        for kind in order[1:]:
+            fit = self._fitted(kind, image, self.piece.copy)
             if fit is None:
-                break
+                return None
             steps.append((kind, fit))
             image = fit.apply(image)
-        else:
-            yield tuple(steps)
-        last = self._fitted_alone(order[-1]) if len(order) > 1 and budget.left else None
-        if last is None:
-            return
-        target = np.clip(copy - (last.apply(reference) - reference), 0, 255)
-        steps, image = [], reference
-        for kind in order[:-1]:
-            fit = self._fitted(kind, image, target)
-            if fit is None:
-                return
-            steps.append((kind, fit))
-            image = fit.apply(image)
-        again = self._fitted(order[-1], image, copy, last.settings)
-        if again is not None:
-            yield (*steps, (order[-1], again))
+        return tuple(steps)
 
-    def _made(self, steps: Steps, budget: _Budget) -> Chain | None:
+    def _from_the_last(self, order: tuple[str, ...]) -> Steps | None:
+        """The second kind fitted to the copy, the first to what that leaves, and the second again."""
+        first, second = order
+        if (last := self._fitted_alone(second)) is None:
+            return None
+        target = np.clip(self.piece.copy - (last.apply(self.piece.reference) - self.piece.reference), 0, 255)
+        if (before := self._fitted(first, self.piece.reference, target)) is None:
+            return None
+        again = self._fitted(second, before.apply(self.piece.reference), self.piece.copy, last.settings)
+        return ((first, before), (second, again)) if again else None
+
+    def _made(self, steps: Steps) -> Chain | None:
         """The chain of these steps; None if too many were made."""
-        if not budget.spend():
+        if not self._spend():
             return None
         rng = np.random.default_rng(0)
         images, drawn, spread = [self.piece.reference], [self.piece.reference], None
@@ -200,7 +206,7 @@ class Refit:
         expected = smooth[used] / around[used] + ROUNDING
         return float(((np.log(expected) + left[used] / count[used] / expected) * count[used]).sum() / count.sum())
 
-    def _turn(self, chain: Chain, budget: _Budget) -> Chain:
+    def _turn(self, chain: Chain) -> Chain:
         """Each kind is improved once, from the last to the first."""
         for number in reversed(range(len(chain.steps))):
             kind, fit = chain.steps[number]
@@ -209,14 +215,14 @@ class Refit:
             if number + 1 < len(chain.steps):
                 target = np.clip(target - (chain.images[-1] - after), 0, 255)
             again = self._fitted(kind, before, target, fit.settings)
-            trial = again and self._made(_exchanged(chain.steps, number, again), budget)
+            trial = again and self._made(_exchanged(chain.steps, number, again))
             if trial and trial.loss < chain.loss:
                 chain = trial
             elif number + 1 < len(chain.steps):
-                chain = self._searched(chain, number, budget)
+                chain = self._searched(chain, number)
         return chain
 
-    def _searched(self, chain: Chain, number: int, budget: _Budget) -> Chain:
+    def _searched(self, chain: Chain, number: int) -> Chain:
         """A pattern search over the numbers of one kind."""
         step = self.tuned["step"]
         for name in _numbers(chain.steps[number][1].settings):
@@ -225,28 +231,11 @@ class Refit:
                     kind, fit = chain.steps[number]
                     settings = replace(fit.settings, **{name: factor * getattr(fit.settings, name)})
                     moved = _with_settings(kind, fit, settings)
-                    trial = moved and self._made(_exchanged(chain.steps, number, moved), budget)
+                    trial = moved and self._made(_exchanged(chain.steps, number, moved))
                     if not trial or trial.loss >= chain.loss:
                         break
                     chain = trial
         return chain
-
-
-class _Budget:
-    """How many chains may still be made."""
-
-    def __init__(self, most: int) -> None:
-        self.most, self.used = most, 0
-
-    @property
-    def left(self) -> int:
-        return self.most - self.used
-
-    def spend(self) -> bool:
-        if self.left <= 0:
-            return False
-        self.used += 1
-        return True
 
 
 def _exchanged(steps: Steps, number: int, fit: Fit) -> Steps:

@@ -46,7 +46,9 @@ def look(reference: np.ndarray, copy: np.ndarray, using: Model | None = None) ->
     for inner, seen in _tiles(*differs.shape):
         block = tuple(slice(s.start // BLOCK, -(-s.stop // BLOCK)) for s in inner)
         if changed[block].any():
-            part = tuple(slice((i.start - s.start) // BLOCK, -(-(i.stop - s.start) // BLOCK)) for i, s in zip(inner, seen))
+            part = tuple(
+                slice((i.start - s.start) // BLOCK, -(-(i.stop - s.start) // BLOCK)) for i, s in zip(inner, seen)
+            )
             for whole, said in zip(out, _said(reference[seen], copy[seen], w)):
                 whole[block] = said[part]
     kinds, sets, features = out
@@ -62,7 +64,9 @@ def _tiles(height: int, width: int) -> Iterator[tuple[tuple[slice, slice], tuple
             inner = tuple(
                 slice(a, n if n <= TILE + 2 * MARGIN else min(a + TILE, n)) for a, n in ((top, height), (left, width))
             )
-            seen = tuple(slice(max(s.start - MARGIN, 0), min(s.stop + MARGIN, n)) for s, n in zip(inner, (height, width)))
+            seen = tuple(
+                slice(max(s.start - MARGIN, 0), min(s.stop + MARGIN, n)) for s, n in zip(inner, (height, width))
+            )
             yield inner, seen  # type: ignore[misc]
 
 
@@ -81,7 +85,9 @@ def _said(reference: np.ndarray, copy: np.ndarray, w: dict[str, np.ndarray]) -> 
     x8 = _residuals(x8, w, "s8")
     x16 = _residuals(_relu(_reduced(x8, w, "d16")), w, "s16")
     x32 = _residuals(_relu(_reduced(x16, w, "d32")), w, "s32")
-    changed = (rgb_r != rgb_c).any(-1).reshape(valid.shape[0], BLOCK, valid.shape[1], BLOCK).any((1, 3))[..., None] * valid
+    changed = (rgb_r != rgb_c).any(-1).reshape(valid.shape[0], BLOCK, valid.shape[1], BLOCK).any((1, 3))[
+        ..., None
+    ] * valid
     seen = (x8 * changed).sum((0, 1)) / max(changed.sum(), 1)
     whole = np.concatenate([x32.mean((0, 1)), seen])
     x32 = x32 + _plain(_relu(_plain(whole, w, "whole.0")), w, "whole.2")
@@ -124,7 +130,11 @@ def _around(x: np.ndarray, w: dict[str, np.ndarray], name: str) -> np.ndarray:
     for top in range(0, h, rows):
         n = min(rows, h - top)
         near = [padded[top + i : top + i + n, j : j + width] for i in range(3) for j in range(3)]
-        np.matmul(np.concatenate(near, -1).reshape(n * width, 9 * c), w[f"{name}.w"], out=out[top : top + n].reshape(-1, out.shape[-1]))
+        np.matmul(
+            np.concatenate(near, -1).reshape(n * width, 9 * c),
+            w[f"{name}.w"],
+            out=out[top : top + n].reshape(-1, out.shape[-1]),
+        )
     return out + w[f"{name}.b"]
 
 

@@ -1,4 +1,4 @@
-"""The file of the network: weights in safetensors, and beside it all numbers that were learned or calibrated, in JSON."""
+"""The files of the network: weights, and all other numbers that were learned or calibrated."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from llise.differences import BLOCK, by_block, pixels_of
 from llise.images import as_uint8
-from llise.kinds.misalignment import Settings, moved
+from llise.kinds.misalignment import MisalignmentSettings, moved
 from llise.labels import MISALIGNMENT
 from llise.look.alignment.evidence import columns, fall_of
 from llise.look.alignment.matched_blur import match_blur
@@ -69,7 +69,7 @@ class Aligner:
         if box is None:
             return None
         words: dict[str, Any] = dict(zip(NAMES, at.tolist()))
-        picture = moved(reference, Settings(**words, method=place.method))
+        picture = moved(reference, MisalignmentSettings(**words, method=place.method))
         picture = np.clip(np.rint(picture), 0, 255).astype(np.uint8)
         if not is_whole(at):
             picture = self._with_interpolation(picture, copy, box, place.method)
