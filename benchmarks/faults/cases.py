@@ -14,10 +14,10 @@ from itertools import combinations, permutations
 import numpy as np
 from PIL import Image
 
+from faults import pictures
 from faults.masks import SHAPES, cut_in_two, draw_apart, draw_mask, true_region
 from faults.programs import Program, Programs
 from faults.visible import LEAST_TRACE, is_pair_visible, is_visible, remaining
-from llise.diagnosis.training import pictures
 from llise.distortions import mse, quantise
 from llise.kinds.search import Search
 from llise.labels import KINDS, PAPER_MIXTURES, UNKNOWN

@@ -8,8 +8,8 @@ import numpy as np
 
 from faults.cases import OTHER_SCENE, Case, Recipe
 from faults.masks import BLOCK, by_block
-from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault
 from llise.labels import UNKNOWN
+from llise.look.result import BLOCK_LABELS, Diagnosis, Fault
 
 Record = dict[str, Any]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage, optimize
 
-from llise.diagnosis.training.copies import is_contrast_about_another_pivot
+PIVOTS = 0.5, 0.12
+"""Distance of a pivot from the mean and from mid-grey, against the spread of the picture, that contrast alone has."""
 
 LEAST_TRACE = 0.04
 """Share of an error that must set a kind apart from a simpler one."""
@@ -107,3 +108,18 @@ def _is_quantized_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
         greys = reference[copy == level]
         within += greys.size if greys.min() <= level <= greys.max() else 0
     return within >= 0.9 * copy.size
+
+
+def is_contrast_about_another_pivot(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Whether a change of contrast and a shift of luminance add up to what contrast alone does about usual pivots."""
+    if set(kinds) != {"contrast", "luminance"}:
+        return False
+    inside = (copy > 0) & (copy < 255)
+    if np.count_nonzero(inside) < 16:
+        return True
+    before, after = reference[inside].astype(float), copy[inside].astype(float)
+    mean, spread = before.mean(), before.std() + 1.0
+    slope = float((before - mean) @ (after - before)) / (before.size * spread**2)
+    shift = float(np.mean(after - before))
+    from_mean, from_grey = (abs(shift + slope * (grey - mean)) for grey in (float(reference.mean()), 128.0))
+    return bool(min(from_mean / PIVOTS[0], from_grey / PIVOTS[1]) < spread * abs(slope))
