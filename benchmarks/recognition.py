@@ -1,175 +1,104 @@
-"""How well damage is recognised: which kinds, where, how strong, how sure; on pictures that did not train the judge.
+"""How well damage is recognised: which kinds, where, how strong, how sure. One command for cases, answers and figures.
 
-    python benchmarks/recognition.py                    # the training pictures, each by a network that never saw it
-    python benchmarks/recognition.py --left-out FOLDER  # the same by whole judges that never saw it (left_out.py)
-    python benchmarks/recognition.py --pictures FOLDER  # the shipped judge on photographs of your own
-    python benchmarks/recognition.py --quick            # about a minute
+    python benchmarks/recognition.py FOLDER                                         # both halves
+    python benchmarks/recognition.py FOLDER --half photographs --photographs PHOTOS  # photographs of your own
+    python benchmarks/recognition.py FOLDER --half everyday --against CHECKOUT       # two commits or models
 
-Damage is injected by masks at pixel precision, by llise's own programs and by foreign ones that take no part in the
-training (see ``faults/programs.py``; those that are not installed are left out, which is said). Besides the paper's six
-kinds there are further kinds and faults of no named kind; ``--world six`` leaves them out. Prints Markdown.
+Steps that are done are not done again: pictures are in FOLDER/pictures, cases in FOLDER/HALF-SPLIT, answers there too.
+``--against`` judges the same cases by another checkout too, and says which rows moved. Figures go to FOLDER as Markdown
+and JSON. The blind split is for a release: once it is judged it is spent, and the row that is printed belongs into
+docs/recognition.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
+import subprocess
 import sys
-import tempfile
 import time
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
-import numpy as np
-from joblib import Parallel, delayed
-from tqdm import tqdm
+from figure_tables import put
+from figures import report, tables
+from judge import judge_all, read_rows, source_of
+from measured import measure_all
 
-from faults import cases, measures, open_cases, open_tables, programs, tables
-from faults.cases import Recipe
-from faults.judges import load_judge
-from faults.measures import Record
-from llise.diagnosis.diagnoser import Diagnoser
-from llise.diagnosis.judging.judge import Judge, shipped_judge
-from llise.diagnosis.train import single_judges
-from llise.diagnosis.training import pictures
-from llise.images import read_image
+HERE = Path(__file__).parent
+MAKERS = {"everyday": "everyday/cases.py", "photographs": "photographs.py"}
+"""Scripts that write cases; both take FOLDER, --pictures, --split, --share, --seed and --jobs."""
 
-MOST = 512
-"""Sides of the training pictures are cut to this; own photographs are cut to twice this."""
-
-SEED = 20_000
-WORLDS = {"six": (cases,), "open": (open_cases,), "both": (cases, open_cases)}
-"""Modules that give the images: the paper's six kinds, and the open world."""
-
-SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff"}
+IN_DOCS = ("Exact verdicts by group", "Right by confidence", "Unknown", "Processor seconds a megapixel by size")
+"""Tables that --docs writes."""
 
 
 def main() -> None:
-    """Run the benchmark."""
+    """Lead from cases to figures."""
     options = parse()
-    warnings.simplefilter("ignore")
-    sets = {"own": programs.own()}
-    if options.sets != "own":
-        sets["foreign"], skipped = programs.foreign()
-        for reason in skipped:
-            print(f"Left out: {reason}")
-        if options.sets == "foreign":
-            del sets["own"]
-    records = run(options, sets)
-    print(f"Command: `{' '.join(['python', *sys.argv])}`\n")
-    names = list(dict.fromkeys(record["picture"] for record in records))
-    print(f"{len(names)} pictures, {len(records)} images: {', '.join(names)}")
-    print(f"\nMedian time of a diagnosis: {np.median([record['seconds'] for record in records]):.2f} s")
-    tables.report(records)
-    open_tables.report(records)
-    if options.failures:
-        tables.list_failures(records)
+    for half in MAKERS if options.half == "both" else (options.half,):
+        folder = options.folder / f"{half}-{options.split}"
+        if not (folder / "truth.jsonl").exists():
+            make_cases(half, folder, options)
+        trees = [options.tree, *([options.against] if options.against else [])][::-1]
+        answers = [folder / f"answers-{source_of(tree)}.jsonl" for tree in trees]
+        start = time.perf_counter()
+        for tree, output in zip(trees, answers):
+            judge_all(folder, tree, output, options.jobs)
+        print(f"{half}, {options.split}: judged in {time.perf_counter() - start:.0f} s", file=sys.stderr)
+        failures = options.failures and options.split == "look"
+        for suffix in ("md", "json"):
+            text = report(folder, answers, as_json=suffix == "json", failures=failures)
+            (options.folder / f"{half}-{options.split}.{suffix}").write_text(text + "\n", encoding="utf-8")
+        print((options.folder / f"{half}-{options.split}.md").read_text())
+        print(ledger_row(half, options.split, folder, answers[-1]))
+        if options.docs:
+            found = {table.title: table for table in tables(measure_all(folder, answers[-1]))}
+            text = "\n\n".join(found[title].markdown() for title in IN_DOCS if found[title].rows)
+            put(text, options.docs, f"{half}-{options.split}")
 
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", type=Path, help="folder of photographs to judge by the shipped judge")
-    parser.add_argument("--names", help="judge only these pictures, names separated by commas")
-    parser.add_argument("--sets", choices=("own", "foreign", "both"), default="both", help="programs to use")
-    parser.add_argument(
-        "--world", choices=tuple(WORLDS), default="both",
-        help="images with the paper's six kinds, with further kinds and unknown faults, or both",
-    )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="two pictures, a tenth of the images")
-    parser.add_argument("--share", type=float, default=1.0, help="share of the images to make, drawn at random")
-    parser.add_argument("--seed", type=int, default=SEED, help="seed for all images; another one makes fresh images")
-    parser.add_argument("--left-out", type=Path, help="folder of judges, each trained without the picture of its name")
-    parser.add_argument("--judge", type=Path, help="judge file to use instead of the shipped one")
-    parser.add_argument("--records", type=Path, help="file of JSON lines: what is in it is not measured again")
-    parser.add_argument("--failures", action="store_true", help="list each image that was judged wrongly")
+    parser.add_argument("folder", type=Path, help="folder for cases, answers and figures")
+    parser.add_argument("--half", choices=(*MAKERS, "both"), default="both", help="which cases")
+    parser.add_argument("--split", choices=("look", "blind"), default="look", help="half of the pictures")
+    parser.add_argument("--spend", action="store_true", help="needed with --split blind, which can be judged once")
+    parser.add_argument("--pictures", type=Path, help="folder of the listed pictures, by default FOLDER/pictures")
+    parser.add_argument("--photographs", type=Path, help="other photographs for their half than the listed ones")
+    parser.add_argument("--share", type=float, help="share of the cases to make, drawn at random")
+    parser.add_argument("--seed", type=int, help="seed of all cases")
+    parser.add_argument("--tree", type=Path, default=HERE.parent, help="checkout that judges")
+    parser.add_argument("--against", type=Path, help="checkout to compare it with")
+    parser.add_argument("--failures", action="store_true", help="list each wrong verdict of the look split")
+    parser.add_argument("--docs", type=Path, help="document to write the main tables into, such as docs/recognition.md")
     parser.add_argument("--jobs", type=int, default=2, help="number of processes")
     options = parser.parse_args()
-    if options.quick:
-        options.share = 0.1 * options.share
+    if options.split == "blind" and not options.spend:
+        parser.error("--split blind is spent by judging it; add --spend if this is for a release")
     return options
 
 
-def run(options: argparse.Namespace, sets: dict[str, programs.Programs]) -> list[Record]:
-    """Measure all pictures; with --records, the results of each picture are saved when it is done."""
-    records: list[Record] = []
-    if options.records and options.records.exists():
-        records = [json.loads(line) for line in options.records.read_text().splitlines()]
-    finished = {(record["picture"], record["set"], world_of(record)) for record in records}
-    for name, image, judge in references(options):
-        jobs = [
-            (name, key, recipe)
-            for key, available in sets.items()
-            for world in WORLDS[options.world]
-            if (name, key, world) not in finished
-            for recipe in world.recipes(
-                available, seed_of(name, options.seed), foreign=key != "own", share=options.share
-            )
-        ]
-        runner = Parallel(n_jobs=options.jobs, return_as="generator")
-        results = runner(delayed(one)(image, recipe, key, name, judge) for name, key, recipe in jobs)
-        new = [record for record in tqdm(results, name, len(jobs), file=sys.stderr) if record is not None]
-        records += new
-        if options.records:
-            with options.records.open("a") as file:
-                file.writelines(json.dumps(record) + "\n" for record in new)
-    return records
+def make_cases(half: str, folder: Path, options: argparse.Namespace) -> None:
+    """Fetch the pictures where they are not there, and write the cases."""
+    pictures = options.pictures or options.folder / "pictures"
+    if half == "photographs" and options.photographs:
+        pictures = options.photographs
+    elif not pictures.exists():
+        subprocess.run([sys.executable, HERE / "everyday" / "pictures.py", pictures], check=True)
+    given = {"pictures": pictures} | {name: getattr(options, name) for name in ("split", "share", "seed", "jobs")}
+    arguments = [text for name, value in given.items() if value is not None for text in (f"--{name}", str(value))]
+    subprocess.run([sys.executable, HERE / MAKERS[half], folder, *arguments], check=True)
 
 
-def world_of(record: Record) -> ModuleType:
-    """Return the module that gave the image of a record."""
-    return open_cases if record["group"] in open_cases.OPEN_GROUPS else cases
-
-
-def seed_of(name: str, seed: int) -> int:
-    """Return the seed of a picture, from its name and the seed of the run."""
-    return seed + int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
-
-
-def one(image: np.ndarray, recipe: Recipe, key: str, name: str, judge: Path | None) -> Record | None:
-    """Make and judge one image; None where nobody could name its kinds."""
-    warnings.simplefilter("ignore")
-    case = open_cases.make(recipe, image)
-    if case is None:
-        return None
-    diagnoser = Diagnoser(image, judge=load_judge(judge) if judge else None)
-    start = time.perf_counter()
-    diagnosis = next(diagnoser.diagnose([case.image]))
-    seconds = time.perf_counter() - start
-    record = measures.measure(case, recipe, image, diagnosis)
-    return {"picture": name, "set": key, "seconds": round(seconds, 4), **record}
-
-
-def references(options: argparse.Namespace) -> Iterator[tuple[str, np.ndarray, Path | None]]:
-    """Yield the pictures with the file of the judge that has not seen them; None is the shipped judge."""
-    chosen = options.names.split(",") if options.names else None
-    if options.pictures:
-        files = sorted(path for path in options.pictures.iterdir() if path.suffix.lower() in SUFFIXES)
-        files = [file for file in files if chosen is None or file.stem in chosen]
-        for file in files[: 2 if options.quick else None]:
-            yield file.stem, np.ascontiguousarray(read_image(file)[: 2 * MOST, : 2 * MOST]), options.judge
-        return
-    if options.left_out:
-        for file in sorted(options.left_out.glob("*.safetensors"))[: 2 if options.quick else None]:
-            if chosen is None or file.stem in chosen:
-                yield file.stem, training_picture(file.stem), file
-        return
-    judge = Judge.load(options.judge) if options.judge else shipped_judge()
-    with tempfile.TemporaryDirectory() as folder:
-        for number, (names, network) in enumerate(single_judges(judge)[: 1 if options.quick else None]):
-            file = Path(folder) / f"{number}.safetensors"
-            network.save(file)
-            for name in names[: 2 if options.quick else None]:
-                if chosen is None or name in chosen:
-                    yield name, training_picture(name), file
-
-
-def training_picture(name: str) -> np.ndarray:
-    """Return the part of a training picture that is judged."""
-    return np.ascontiguousarray(pictures.load(name)[:MOST, :MOST])
+def ledger_row(half: str, split: str, folder: Path, answers: Path) -> str:
+    """One row of the table of runs."""
+    about = read_rows(answers)[0]["about"]
+    cases = measure_all(folder, answers)
+    exact, wrong = (sum(getattr(case, name) for case in cases) / len(cases) for name in ("exact", "sure_and_wrong"))
+    pictures = len({case.truth["picture"] for case in cases})
+    date = time.strftime("%Y-%m-%d")
+    cells = (date, half, split, about["commit"], about["cases"], pictures, len(cases), f"{exact:.3f}", f"{wrong:.3f}")
+    return "| " + " | ".join(map(str, cells)) + " |"
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
-from faults.judges import load_judge
 from faults.own_kinds import FUNCTIONS
 from llise import LLISE, DistortionRecognizer
 from llise.diagnosis import Diagnoser, Diagnosis
@@ -206,7 +205,7 @@ def main() -> None:
     if options.manifold:
         by_manifold(options.copies)
     else:
-        measure(load_judge(options.judge) if options.judge else shipped_judge(), options.copies)
+        measure(Judge.load(options.judge) if options.judge else shipped_judge(), options.copies)
 
 
 if __name__ == "__main__":

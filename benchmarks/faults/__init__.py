@@ -1,1 +1,1 @@
-"""Parts of ``benchmarks/recognition.py``: pictures, programs, cases, measures and tables."""
+"""Parts of ``benchmarks/photographs.py``: programs, masks and recipes of cases."""

@@ -14,8 +14,7 @@ from itertools import combinations, permutations
 import numpy as np
 from PIL import Image
 
-from faults import pictures
-from faults.masks import SHAPES, cut_in_two, draw_apart, draw_mask, true_region
+from faults.masks import SHAPES, cut_in_two, draw_apart, draw_mask
 from faults.programs import Program, Programs
 from faults.visible import LEAST_TRACE, is_pair_visible, is_visible, remaining
 from llise.distortions import mse, quantise
@@ -32,6 +31,9 @@ LEAST_PART = 0.2
 
 ACCURACY = 0.03
 """Relative error of the MSE at which the search for a strength stops."""
+
+OTHER_SCENES = ("astronaut", "brick", "camera", "cell", "coffee", "coins", "grass", "moon", "page", "rocket", "text")
+"""Pictures of scikit-image that are no copy of a reference."""
 
 LARGE, SMALL = (0.05, 0.35), (0.01, 0.05)
 """Bounds of the area of a region."""
@@ -53,18 +55,7 @@ GROUPS = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to make.
-
-    Attributes
-    ----------
-    group : str
-        One of :data:`GROUPS`, or of those in :mod:`faults.open_cases`.
-    programs : tuple of Program
-        In order of application.
-    level : float
-        Wanted error; 0 for a random one.
-    seed : int
-    """
+    """What to make: programs in order of application, and the wanted error, 0 for a random one."""
 
     group: str
     programs: tuple[Program, ...]
@@ -74,29 +65,13 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Damage:
-    """One damage in a case.
-
-    Attributes
-    ----------
-    kind, program : str
-    mask : ndarray of bool, shape (h, w)
-    region : ndarray of bool, shape (rows, cols)
-        Blocks of the mask, see :func:`faults.masks.true_region`.
-    parameters : dict
-        Settings in the kind's own units, as far as they are known.
-    error : float
-        Mean squared error that it causes inside the mask.
-    alone : bool
-        Whether there is no second kind in the same place.
-    """
+    """One damage in a case, with the settings that are known and the mean squared error that it causes in its mask."""
 
     kind: str
     program: str
     mask: np.ndarray
-    region: np.ndarray
     parameters: dict[str, float]
     error: float
-    alone: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,38 +94,14 @@ class Copy:
 
 
 def recipes(programs: Programs, seed: int, *, foreign: bool, share: float = 1.0) -> Iterator[Recipe]:
-    """Yield all recipes for one picture.
-
-    Parameters
-    ----------
-    programs : Programs
-        Programs by kind; where a kind has several, they take turns.
-    seed : int
-        Of this picture.
-    foreign : bool
-        Whether each program gets its own whole pictures, at two levels instead of five.
-    share : float
-        Share of the recipes to yield, drawn at random.
-    """
+    """Yield all recipes for one picture; each foreign program gets whole pictures of its own, at two levels."""
     yield from draw_recipes(_plan(programs, foreign), programs, seed, share)
 
 
 def draw_recipes(
     plan: Iterable[tuple[str, tuple, float]], programs: Programs, seed: int, share: float
 ) -> Iterator[Recipe]:
-    """Yield the recipes of a plan, which gives the group, the kinds or programs, and the level of each.
-
-    Parameters
-    ----------
-    plan : iterable of tuple
-        A kind stands for one of its programs, drawn at random; a kind without any comes to nothing.
-    programs : Programs
-        Programs by kind.
-    seed : int
-        Of this picture.
-    share : float
-        Share of the recipes to yield, drawn at random.
-    """
+    """Yield a random share of the recipes of a plan: group, programs or kinds (one of its programs), and level."""
     rng = np.random.default_rng(seed)
     for group, kinds, level in plan:
         chosen = tuple(
@@ -249,22 +200,7 @@ def in_one_place(
     form: str = "",
     either_order: bool = True,
 ) -> Case | None:
-    """Make one kind, or two one after the other, in one region.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    reference : ndarray of uint8, shape (h, w)
-    mask : ndarray of bool, shape (h, w)
-    level : float
-        Wanted error inside the mask.
-    rng : numpy.random.Generator
-        Source of all random numbers.
-    form : str
-        Name of the region's shape.
-    either_order : bool
-        Whether the second kind may come first where the recipe's order comes to nothing.
-    """
+    """Make one kind, or two one after the other (if need be in the other order), in one region."""
     if len(recipe.programs) == 1:
         copies = [apply_program(recipe.programs[0], reference, reference, mask, level, rng)[0]]
         if not _is_visible(recipe.programs[0], reference, copies[0], mask):
@@ -282,13 +218,11 @@ def in_one_place(
     most = np.inf if order[0].kind == UNKNOWN else 3000
     if copies[-1].error < (30 if mask.all() else 0.95 * REGION_LEVELS[0]) or copies[-1].error > most:
         return None
-    image = np.where(mask, copies[-1].image, reference)
-    region = true_region(mask, image, reference)
     damages = [
-        Damage(program.kind, program.name, mask, region, copy.parameters, error, len(order) == 1)
+        Damage(program.kind, program.name, mask, copy.parameters, error)
         for program, copy, error in zip(order, copies, errors)
     ]
-    return Case(image, damages, form)
+    return Case(np.where(mask, copies[-1].image, reference), damages, form)
 
 
 def _pair(
@@ -328,8 +262,7 @@ def _side_by_side(
         if not 0.95 * REGION_LEVELS[0] <= copy.error <= 3000 or not visible:
             return None
         image = np.where(mask, copy.image, image)
-        region = true_region(mask, image, reference)
-        damages.append(Damage(program.kind, program.name, mask, region, copy.parameters, copy.error, True))
+        damages.append(Damage(program.kind, program.name, mask, copy.parameters, copy.error))
     return Case(image, damages, form)
 
 
@@ -347,20 +280,19 @@ def _over(
     if above.error < LEAST_PART * mse(reference[mask], below.image[mask]):
         return None
     image = np.where(mask, above.image, below.image)
-    region = true_region(mask, image, below.image)
     first, second = recipe.programs
-    whole = np.ones(region.shape, bool)
     damages = [
-        Damage(first.kind, first.name, everywhere, whole, below.parameters, below.error, False),
-        Damage(second.kind, second.name, mask, region, above.parameters, above.error, False),
+        Damage(first.kind, first.name, everywhere, below.parameters, below.error),
+        Damage(second.kind, second.name, mask, above.parameters, above.error),
     ]
     return Case(image, damages, form)
 
 
 def _other_scene(reference: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Another picture, brought to the size of the reference."""
-    others = [picture for picture in map(pictures.load, pictures.NAMES) if not np.array_equal(picture, reference)]
-    picture = Image.fromarray(others[rng.integers(len(others))])
+    import skimage.data
+
+    picture = Image.fromarray(getattr(skimage.data, str(rng.choice(OTHER_SCENES)))()).convert("L")
     return np.asarray(picture.resize(reference.shape[::-1], Image.Resampling.LANCZOS))
 
 
@@ -371,5 +303,4 @@ def _hot_pixels(reference: np.ndarray, rng: np.random.Generator) -> Case:
     mask.flat[places] = True
     image[mask] = np.where(reference[mask] < 128, 255, 0)
     error = mse(image[mask], reference[mask])
-    region = true_region(mask, image, reference)
-    return Case(image, [Damage("impulse_noise", "hot pixels", mask, region, {}, error, True)])
+    return Case(image, [Damage("impulse_noise", "hot pixels", mask, {}, error)])

@@ -12,24 +12,7 @@ LEAST_GAP = 16
 
 
 def draw_mask(shape: tuple[int, int], area: float, form: str, at_border: bool, rng: np.random.Generator) -> np.ndarray:
-    """Draw a region.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Height and width of the picture.
-    area : float
-        Share of the picture to cover.
-    form : {"rectangle", "ellipse", "blob"}
-    at_border : bool
-        Whether the centre lies on an edge of the picture.
-    rng : numpy.random.Generator
-        Source of all random numbers.
-
-    Returns
-    -------
-    ndarray of bool, shape (h, w)
-    """
+    """Draw a region of a form that covers a share of the picture; at the border its centre lies on an edge."""
     centre = rng.uniform(0.2, 0.8, 2)
     if at_border:
         centre[rng.integers(2)] = rng.choice([0.0, 1.0])
@@ -72,9 +55,3 @@ def by_block(pixels: np.ndarray) -> np.ndarray:
     rows, cols = (-(-n // BLOCK) for n in pixels.shape)
     padded = np.pad(pixels, [(0, rows * BLOCK - pixels.shape[0]), (0, cols * BLOCK - pixels.shape[1])])
     return padded.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, BLOCK * BLOCK)
-
-
-def true_region(mask: np.ndarray, with_damage: np.ndarray, without: np.ndarray) -> np.ndarray:
-    """Return the blocks that a damage changed or of which its mask covers at least half."""
-    covered = by_block(mask).sum(axis=2) >= 0.5 * by_block(np.ones(mask.shape, bool)).sum(axis=2)
-    return covered | by_block(mask & (with_damage != without)).any(axis=2)

@@ -23,7 +23,7 @@ from faults.cases import (
     apply_program,
     draw_recipes,
 )
-from faults.masks import SHAPES, draw_mask, true_region
+from faults.masks import SHAPES, draw_mask
 from faults.programs import Program, Programs
 from llise.distortions import mse
 from llise.labels import FURTHER_KINDS, KINDS, UNKNOWN
@@ -52,19 +52,7 @@ LEAST_CONTRAST = 150.0
 
 
 def recipes(programs: Programs, seed: int, *, foreign: bool, share: float = 1.0) -> Iterator[Recipe]:
-    """Yield all recipes for one picture.
-
-    Parameters
-    ----------
-    programs : Programs
-        Programs by kind; where a kind has several, they take turns.
-    seed : int
-        Of this picture.
-    foreign : bool
-        Whether each program gets its own whole pictures, at two levels instead of five.
-    share : float
-        Share of the recipes to yield, drawn at random.
-    """
+    """Yield all recipes for one picture, as :func:`faults.cases.recipes` does."""
     yield from draw_recipes(_plan(programs, foreign), programs, seed, share)
 
 
@@ -124,10 +112,8 @@ def _add_content(program: Program, image: np.ndarray, rng: np.random.Generator) 
     return copy, mask
 
 
-def _damage(program: Program, mask: np.ndarray, copy: Copy, before: np.ndarray, alone: bool) -> Damage:
-    region = true_region(mask, copy.image, before)
-    error = mse(copy.image[mask], before[mask])
-    return Damage(program.kind, program.name, mask, region, copy.parameters, error, alone)
+def _damage(program: Program, mask: np.ndarray, copy: Copy, before: np.ndarray) -> Damage:
+    return Damage(program.kind, program.name, mask, copy.parameters, mse(copy.image[mask], before[mask]))
 
 
 def _content(recipe: Recipe, reference: np.ndarray, rng: np.random.Generator) -> Case | None:
@@ -135,7 +121,7 @@ def _content(recipe: Recipe, reference: np.ndarray, rng: np.random.Generator) ->
     if added is None:
         return None
     copy, mask = added
-    return Case(copy.image, [_damage(recipe.programs[0], mask, copy, reference, True)])
+    return Case(copy.image, [_damage(recipe.programs[0], mask, copy, reference)])
 
 
 def _content_and_kind(recipe: Recipe, reference: np.ndarray, rng: np.random.Generator) -> Case | None:
@@ -147,8 +133,8 @@ def _content_and_kind(recipe: Recipe, reference: np.ndarray, rng: np.random.Gene
         added = _add_content(second, below.image, rng)
         if added is None or below.error < 30:
             return None
-        kind = _damage(first, everywhere, below, reference, False)
-        return Case(added[0].image, [kind, _damage(second, added[1], added[0], below.image, False)])
+        kind = _damage(first, everywhere, below, reference)
+        return Case(added[0].image, [kind, _damage(second, added[1], added[0], below.image)])
     added = _add_content(first, reference, rng)
     if added is None:
         return None
@@ -156,5 +142,5 @@ def _content_and_kind(recipe: Recipe, reference: np.ndarray, rng: np.random.Gene
     above, _, _ = apply_program(second, copy.image, copy.image, everywhere, level, rng)
     if above.error < 30 or mse(above.image[mask], reference[mask]) < LEAST_CONTRAST:
         return None
-    content = _damage(first, mask, copy, reference, False)
-    return Case(above.image, [content, _damage(second, everywhere, above, copy.image, False)])
+    content = _damage(first, mask, copy, reference)
+    return Case(above.image, [content, _damage(second, everywhere, above, copy.image)])

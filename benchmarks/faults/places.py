@@ -45,20 +45,7 @@ class Place:
 
 
 def draw_places(image: np.ndarray, seed: int, scale: float) -> list[Place]:
-    """Draw one to three places that do not overlap.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w)
-    seed : int
-        The same seed gives the same centres.
-    scale : float
-        Between 0 and 1: sides are 8 to 40 % of the picture's times this.
-
-    Returns
-    -------
-    list of Place
-    """
+    """Draw one to three places that do not overlap."""
     rng = np.random.default_rng(seed)
     places: list[Place] = []
     wanted = int(rng.integers(1, 4))

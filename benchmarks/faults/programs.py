@@ -73,17 +73,7 @@ def unknown_program(
     strengths: float | tuple[float, ...],
     nearness: str = "near",
 ) -> Program:
-    """Return a program of a fault that has no name.
-
-    Parameters
-    ----------
-    name : str
-    damage : callable
-        ``damage(image, strength, seed)`` returns the copy.
-    strengths : float or tuple of float
-        Strength at which the path ends, or the few strengths that there are.
-    nearness : {"near", "far"}
-    """
+    """Return a program of a fault that has no name."""
     levels = strengths if isinstance(strengths, tuple) else ()
     end = strengths[-1] if isinstance(strengths, tuple) else strengths
 
@@ -98,12 +88,7 @@ Programs = dict[str, list[Program]]
 
 
 def own() -> Programs:
-    """Return llise's own programs: that of ``llise distort`` for each kind, and content in all ways that are drawn.
-
-    Returns
-    -------
-    Programs
-    """
+    """Return llise's own programs: that of ``llise distort`` for each kind, and content in all ways that are drawn."""
     programs: Programs = {kind: [Program(f"llise {kind}", kind, _builder(kind))] for kind in NAMED_KINDS}
     programs["content"].append(Program("llise content, drawn", "content", _drawn_content))
     return programs
@@ -146,13 +131,7 @@ def _drawn_content(image: np.ndarray, seed: int, direction: int) -> Copies:
 
 
 def foreign() -> tuple[Programs, list[str]]:
-    """Return the foreign programs that are installed, and for each one that is not why it is left out.
-
-    Returns
-    -------
-    programs : Programs
-    skipped : list of str
-    """
+    """Return the foreign programs that are installed, and for each one that is not why it is left out."""
     from faults import codecs, corruptions, ffmpeg, imagemagick, opencv, python_programs
 
     programs: Programs = {kind: [] for kind in (*NAMED_KINDS, UNKNOWN)}

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage, optimize
 
-PIVOTS = 0.5, 0.12
-"""Distance of a pivot from the mean and from mid-grey, against the spread of the picture, that contrast alone has."""
-
 LEAST_TRACE = 0.04
 """Share of an error that must set a kind apart from a simpler one."""
 
@@ -16,6 +13,9 @@ LEAST_CELL = 1.5
 
 ONE_GREY = 2.0
 """Range of nearly all greys of a region up to which nothing but one grey is left of it."""
+
+PIVOTS = 0.5, 0.12
+"""Distance of a pivot from the mean and from mid-grey, against the spread of the picture, that contrast alone has."""
 
 LEAST_LEVELS, LEVEL_SHARE = 3, 0.02
 """Number of grey levels that a quantised region must have, each with at least a share of its pixels."""
@@ -29,14 +29,6 @@ def is_visible(
     In a flat region, a contrast change equals a luminance shift, speckle noise equals Gaussian noise, and quantization
     leaves one or two grey levels. Where contrast or blur leaves one grey, each equals the other and an even patch. A
     mosaic of tiny cells hardly changes anything.
-
-    Parameters
-    ----------
-    kind : str
-    before, after : ndarray of uint8, shape (h, w)
-    mask : ndarray of bool, shape (h, w)
-    parameters : dict
-        Settings in the kind's own units, as far as they are known.
     """
     if kind in ("contrast", "blur") and np.ptp(np.quantile(after[mask], (0.05, 0.95))) <= ONE_GREY:
         return bool(np.ptp(np.quantile(before[mask], (0.05, 0.95))) <= ONE_GREY)
@@ -58,13 +50,6 @@ def remaining(kind: str, both: np.ndarray, second: np.ndarray) -> float:
     """Return the error that the first kind of a pair still causes after the second one.
 
     A shift of all greys, which quantization by rounding down causes, does not show that there are few levels.
-
-    Parameters
-    ----------
-    kind : str
-        First kind.
-    both, second : ndarray of uint8
-        Greys after both kinds, and after the second one alone.
     """
     difference = both.astype(float) - second
     return float(difference.var() if kind == "quantization" else np.mean(difference**2))
@@ -76,18 +61,25 @@ def is_pair_visible(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndar
     A contrast change and a luminance shift may add up to a contrast change about another grey. A luminance shift or a
     contrast change with quantization may be quantization alone, by a rule that puts the levels elsewhere. Sharpening
     that a blur takes back may be a weaker blur alone.
-
-    Parameters
-    ----------
-    kinds : tuple of str
-        In order of application.
-    reference, copy : ndarray of uint8, shape (h, w)
     """
     if set(kinds) in ({"quantization", "luminance"}, {"quantization", "contrast"}):
         return not _is_quantized_alone(reference, copy)
     if kinds == ("sharpening", "blur"):
         return not _is_blurred_alone(reference, copy)
-    return not is_contrast_about_another_pivot(kinds, reference, copy)
+    return set(kinds) != {"contrast", "luminance"} or not _is_contrast_alone(reference, copy)
+
+
+def _is_contrast_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
+    """Whether contrast and luminance add up to what contrast alone does about its usual pivots."""
+    inside = (copy > 0) & (copy < 255)
+    if np.count_nonzero(inside) < 16:
+        return True
+    before, after = reference[inside].astype(float), copy[inside].astype(float)
+    mean, spread = before.mean(), before.std() + 1.0
+    slope = float((before - mean) @ (after - before)) / (before.size * spread**2)
+    shift = float(np.mean(after - before))
+    from_mean, from_grey = (abs(shift + slope * (grey - mean)) for grey in (float(reference.mean()), 128.0))
+    return bool(min(from_mean / PIVOTS[0], from_grey / PIVOTS[1]) < spread * abs(slope))
 
 
 def _is_blurred_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
@@ -108,18 +100,3 @@ def _is_quantized_alone(reference: np.ndarray, copy: np.ndarray) -> bool:
         greys = reference[copy == level]
         within += greys.size if greys.min() <= level <= greys.max() else 0
     return within >= 0.9 * copy.size
-
-
-def is_contrast_about_another_pivot(kinds: tuple[str, ...], reference: np.ndarray, copy: np.ndarray) -> bool:
-    """Whether a change of contrast and a shift of luminance add up to what contrast alone does about usual pivots."""
-    if set(kinds) != {"contrast", "luminance"}:
-        return False
-    inside = (copy > 0) & (copy < 255)
-    if np.count_nonzero(inside) < 16:
-        return True
-    before, after = reference[inside].astype(float), copy[inside].astype(float)
-    mean, spread = before.mean(), before.std() + 1.0
-    slope = float((before - mean) @ (after - before)) / (before.size * spread**2)
-    shift = float(np.mean(after - before))
-    from_mean, from_grey = (abs(shift + slope * (grey - mean)) for grey in (float(reference.mean()), 128.0))
-    return bool(min(from_mean / PIVOTS[0], from_grey / PIVOTS[1]) < spread * abs(slope))
