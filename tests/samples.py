@@ -12,8 +12,8 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from llise.look.result import BLOCK_LABELS, Diagnosis, Fault, Interval
-from llise.labels import KINDS
+from llise.look.result import BLOCK_LABELS, Diagnosis, Fault, Interval, ModelName, Reason
+from llise.look.scoring import Candidate
 
 
 def picture(height: int = 64, width: int = 64, seed: int = 0) -> np.ndarray:
@@ -115,36 +115,10 @@ def write_bad_file(folder: Path, name: str) -> Path:
     return path
 
 
-def manifold(height: int = 512, width: int = 512, seed: int = 0) -> SimpleNamespace:
-    """What the report asks of a fitted Diagnoser: 121 training images in a map."""
-    rng = np.random.default_rng(seed)
-    labels = ["original"] + [kind for kind in KINDS for _ in range(20)]
-    mse = np.array([0.0] + [50.0 * (1 + i) for _ in KINDS for i in range(20)])
-    angle = np.array([0.0] + [2 * np.pi * k / 6 for k in range(6) for _ in range(20)])
-    positions = np.column_stack([np.cos(angle), np.sin(angle)]) * np.sqrt(mse)[:, None] / 30
-    positions += 0.05 * rng.standard_normal(positions.shape)
-    return SimpleNamespace(
-        reference=picture(height, width, seed),
-        pixels=picture(height, width, seed),
-        block_size=8,
-        labels=BLOCK_LABELS,
-        training_labels=labels,
-        training_mse=mse,
-        map_positions=positions,
-    )
-
-
-def without_manifold(height: int = 512, width: int = 512, seed: int = 0) -> SimpleNamespace:
-    """What the report needs where no manifold was learned."""
-    return SimpleNamespace(
-        reference=picture(height, width, seed),
-        pixels=picture(height, width, seed),
-        block_size=8,
-        labels=BLOCK_LABELS,
-        training_labels=None,
-        training_mse=None,
-        map_positions=None,
-    )
+def context(height: int = 512, width: int = 512, seed: int = 0) -> SimpleNamespace:
+    """What the report asks of a Diagnoser."""
+    image = picture(height, width, seed)
+    return SimpleNamespace(reference=image, pixels=image, block_size=8, labels=BLOCK_LABELS)
 
 
 ESTIMATES = {
@@ -187,8 +161,16 @@ def fault(
     return Fault(kinds, confidence, region, box, float(region.mean()), **values)
 
 
+def reason(item: Fault) -> Reason:
+    """Why a fault has its kinds: they were tried beside no name."""
+    estimate = {kind: {word: one.value for word, one in words.items()} for kind, words in item.estimate.items()}
+    named = Candidate(item.kinds, -0.1, item.explained, estimate, probability=item.confidence)
+    other = Candidate(("unknown",) if item.kinds != ("unknown",) else ("blur",), -3.0, probability=1 - item.confidence)
+    return Reason(int(item.region.sum()), item.box, (named, other))
+
+
 def of_copy(
-    of: SimpleNamespace, image: np.ndarray, faults: list[Fault], seed: int = 0, file: str | None = None, **changes
+    of: SimpleNamespace, image: np.ndarray, faults: list[Fault], file: str | None = None, **changes
 ) -> Diagnosis:
     """The diagnosis of a copy with these faults: measures from the pixels, block labels from the regions."""
     difference = image.astype(float) - of.reference
@@ -201,18 +183,11 @@ def of_copy(
         labels[item.region & (severity > 0)] = BLOCK_LABELS.index(item.kinds[0])
     mse = float(np.mean(difference**2))
     local = 1 / (1 + ndimage.uniform_filter(difference**2, 7) / 300)
-    nearest = position = None
-    if of.training_labels is not None:
-        rng = np.random.default_rng(seed)
-        codes = np.minimum(labels, 6)[..., None]
-        nearest = np.where(codes == 0, 0, 20 * (codes - 1) + rng.integers(0, 18, labels.shape + (5,))).astype(np.int16)
-        kinds = [1 + 20 * KINDS.index(kind) for item in faults for kind in item.kinds if kind in KINDS]
-        position = of.map_positions[kinds or [0]].mean(axis=0) + 0.1
     values = {
         "psnr": float(10 * np.log10(255**2 / mse)) if mse else float("inf"),
         "ssim": float(local.mean()),
-        "nearest": nearest,
-        "position": position,
+        "model": ModelName("made", "0" * 64),
+        "why": tuple(reason(item) for item in faults),
         **changes,
     }
     return Diagnosis(
@@ -236,7 +211,7 @@ def diagnosis(
     noise = 0 if pristine else (15 + 3 * seed) * rng.standard_normal(of.reference.shape)
     image = np.uint8(np.clip(of.reference + noise, 0, 255))
     faults = [] if pristine else [fault(of, verdict, everywhere(of), confidence)]
-    return of_copy(of, image, faults, seed, file)
+    return of_copy(of, image, faults, file)
 
 
 def _in_region(of: SimpleNamespace, base: np.ndarray, changed: np.ndarray, region: np.ndarray) -> np.ndarray:
@@ -328,37 +303,15 @@ SCENES = (
 
 
 class QuickDiagnoser:
-    """A Diagnoser that learns nothing, for tests of what is around it."""
+    """A Diagnoser without a model, for tests of what is around it."""
 
-    fits = 0
+    block_size, labels = 8, BLOCK_LABELS
 
-    def __init__(self, reference, *, random_state=0):
-        self.reference, self.settings = reference, {"random_state": random_state}
-        trained = manifold(*reference.shape)
-        for name in ("block_size", "labels", "training_labels", "training_mse", "map_positions"):
-            setattr(self, name, getattr(trained, name))
-
-    @property
-    def pixels(self):
-        return self.reference
-
-    def with_colours(self, pixels):
-        return self
-
-    def fit(self):
-        type(self).fits += 1
-        return self
+    def __init__(self, reference, **settings):
+        self.reference = self.pixels = reference
 
     def diagnose(self, images):
         for image in images:
-            pristine = np.array_equal(image, self.reference)
-            result = diagnosis(self, ("original",) if pristine else ("blur", "jpeg"))
+            result = diagnosis(self, ("original",) if np.array_equal(image, self.reference) else ("blur", "jpeg"))
             result.image = image
             yield result
-
-    def to_state(self):
-        return {"reference": self.reference}, self.settings
-
-    @classmethod
-    def from_state(cls, arrays, settings):
-        return cls(arrays["reference"], **settings)

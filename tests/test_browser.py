@@ -2,19 +2,17 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
-import numpy as np
 import pytest
 from PIL import Image
-from samples import diagnosis, manifold, picture
+from samples import context, diagnosis, picture
 
-from llise.labels import LABELS
 from llise.output.markup import Heading, Picture, Table, Text, code_span, to_html
 from llise.output.page import HtmlReport
+from llise.output.words import NAMES
 
 selenium = pytest.importorskip("selenium", reason="selenium is not installed (extra 'test')")
 from browsing import assert_no_request_left, column, drawn, one, opened, press, resize, wait_for  # noqa: E402
@@ -28,7 +26,7 @@ HOSTILE = "<img src=x onerror=window.hacked=1>.png"
 def report(tmp_path_factory):
     """Five images whose measures are in no order, a hostile name among them; sides not multiples of 8."""
     path = tmp_path_factory.mktemp("page") / "report.html"
-    trained = manifold(126, 190)
+    trained = context(126, 190)
     verdicts = [("blur",), ("original",), ("jpeg", "gaussian_noise"), ("impulse_noise",), ("luminance",)]
     names = ["c.png", "a.png", HOSTILE, "folder/d.png", "x" * 120 + ".png"]
     with HtmlReport(path, trained, title="Browser test") as page:
@@ -144,7 +142,7 @@ def test_the_reference_can_be_shown_instead_of_the_copy(page):
 
 
 def test_the_block_under_the_pointer_is_explained(page):
-    result = diagnosis(manifold(126, 190), ("blur",), 0)
+    result = diagnosis(context(126, 190), ("blur",), 0)
     rows, cols = result.block_grid
     canvas = one(page, "#canvas")
     box = canvas.rect
@@ -157,12 +155,6 @@ def test_the_block_under_the_pointer_is_explained(page):
     severity = result.block_severity[row, col]
     assert f"MSE {severity:.0f}" in text or f"MSE {severity:.1f}" in text
     assert "fault 1" in text
-    trained = manifold(126, 190)
-    items = [item.text.replace("\n", " ") for item in page.find_elements("css selector", "#block li")]
-    assert len(items) == 3
-    for item, nearest in zip(items, result.nearest[row, col]):
-        assert f"{trained.training_mse[nearest]:.0f}" in item or trained.training_labels[nearest] == "original"
-    assert len(page.find_elements("css selector", "#map .near")) == len(set(result.nearest[row, col, :3]))
     assert rows == 16 and cols == 24  # the last block reaches beyond both edges
 
 
@@ -226,21 +218,15 @@ def test_previous_and_next_follow_the_sorted_order(page):
     assert one(page, "#rows tr[aria-current]").get_attribute("data-index") == "0"
 
 
-def test_vote_bars_are_as_long_as_the_shares_of_nearest_training_blocks(page):
-    trained = manifold(126, 190)
-    nearest = diagnosis(trained, ("blur",), 0).nearest[..., :3].ravel()
-    votes = [trained.training_labels[i] for i in nearest]
-    time.sleep(0.3)  # the bars grow
-    lengths = page.execute_script(
-        "const bars = [...document.querySelectorAll('.votes .bar')];"
-        "return bars.map((bar) => bar.firstChild.offsetWidth / bar.offsetWidth)"
-    )
-    assert np.allclose(lengths, [votes.count(label) / len(votes) for label in LABELS], atol=0.02)
-
-
-def test_the_map_places_every_image_and_training_image(page):
-    count = "return document.querySelectorAll('#map .{}').length"
-    assert [page.execute_script(count.format(name)) for name in ("train", "other", "this")] == [121, 4, 1]
+def test_it_is_said_what_was_tried_in_each_region(page):
+    assert one(page, "#why-card").is_displayed()
+    (reason,) = diagnosis(context(126, 190), ("blur",), 0).why
+    assert f"{reason.blocks} blocks within 190 × 126 pixels at 0, 0" in one(page, "#why").text
+    tried = [row.text.lower() for row in page.find_elements("css selector", "#why tbody th")]
+    assert tried == [" + ".join(NAMES[kind] for kind in one.kinds).lower() for one in reason.candidates]
+    page.find_elements("css selector", "#rows tr")[1].click()  # the original
+    wait_for(page, "return document.body.dataset.shown === '1'")
+    assert not one(page, "#why-card").is_displayed()
 
 
 def test_dark_and_light_follow_the_system_and_the_button(page):
@@ -263,7 +249,7 @@ def test_a_page_made_by_the_command_works(browser, tmp_path):
     for name, copy in [("a.png", reference // 2), ("b.png", reference), ("c.png", 255 - reference // 3)]:
         Image.fromarray(copy).save(tmp_path / name)
     command = [sys.executable, "-m", "llise", "diagnose", "ref.png", "a.png", "b.png", "c.png", "--html", "r.html"]
-    subprocess.run([*command, "--no-cache", "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run([*command, "--quiet"], cwd=tmp_path, check=True)
     page = opened(browser, (tmp_path / "r.html").as_uri())
     assert column(page, 2) == ["a.png", "b.png", "c.png"]
     assert one(page, "#verdict").text.endswith(".")
@@ -279,7 +265,6 @@ def test_a_page_made_by_the_command_works(browser, tmp_path):
     corner = round(4 - box["width"] / 2), round(4 - box["height"] / 2)
     ActionChains(page).move_to_element_with_offset(one(page, "#canvas"), *corner).perform()
     assert "row 1, column 1;" in one(page, "#block").text
-    assert len(page.find_elements("css selector", "#block li")) == 3
     one(page, "button[data-key=ssim]").click()
     assert column(page, 2)[-1] == "b.png"
     for width in (400, 1600):

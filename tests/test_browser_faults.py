@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from samples import SCENES, two_regions, without_manifold
+from samples import SCENES, context, two_regions
 
 from llise.output.page import HtmlReport
 
@@ -14,9 +14,9 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 @pytest.fixture(scope="module")
 def regions(tmp_path_factory):
-    """All sorts of diagnoses, without a manifold."""
+    """All sorts of diagnoses."""
     path = tmp_path_factory.mktemp("page") / "regions.html"
-    of = without_manifold(126, 190)
+    of = context(126, 190)
     with HtmlReport(path, of, title="Regions") as page:
         for scene in SCENES:
             page.add(scene(of))
@@ -46,7 +46,7 @@ def test_every_fault_is_outlined_along_the_borders_of_its_region(scenes):
     show(scenes, "two_regions")
     assert outlined(scenes) == [0, 1]
     length = "return document.querySelectorAll('#outlines .line')[arguments[0]].getTotalLength()"
-    for number, item in enumerate(two_regions(without_manifold(126, 190)).faults):
+    for number, item in enumerate(two_regions(context(126, 190)).faults):
         inside = np.pad(np.kron(item.region, np.ones((8, 8), int))[:126, :190], 1)
         border = np.abs(np.diff(inside, axis=0)).sum() + np.abs(np.diff(inside, axis=1)).sum()
         assert scenes.execute_script(length, number) == pytest.approx(border)
@@ -100,7 +100,7 @@ def test_a_page_without_a_manifold_has_no_votes_neighbours_or_map(scenes):
         show(scenes, scene.__name__)
         assert not one(scenes, "#votes-card").is_displayed() and not one(scenes, "#map-card").is_displayed()
         assert "Nearest" not in one(scenes, "#block").text
-        assert len(outlined(scenes)) == len(scene(without_manifold(126, 190)).faults)
+        assert len(outlined(scenes)) == len(scene(context(126, 190)).faults)
     assert scenes.get_log("browser") == []
     assert_no_request_left(scenes)
 

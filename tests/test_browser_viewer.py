@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from samples import SCENES, diagnosis, manifold, two_regions, without_manifold
+from samples import SCENES, context, diagnosis, two_regions
 
 from llise.output import pictures
 from llise.output.page import HtmlReport
@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def scenes(browser, folder):
-    of = manifold(126, 190)
+    of = context(126, 190)
     with HtmlReport(folder / "scenes.html", of) as page:
         for scene in SCENES:
             page.add(scene(of))
@@ -45,7 +45,7 @@ def page(browser, scenes):
 @pytest.fixture(scope="module")
 def large(browser, folder):
     """An image that is shown smaller than it is; its copy has a fault in each of two regions."""
-    of = without_manifold(800, DISPLAY_SIDE + 176)
+    of = context(800, DISPLAY_SIDE + 176)
     result = two_regions(of)
     result.file = "large.png"
     with HtmlReport(folder / "large.html", of) as page:
@@ -56,7 +56,7 @@ def large(browser, folder):
 @pytest.fixture(scope="module")
 def many(browser, folder):
     """3000 images; every tenth is a doubtful JPEG."""
-    of = without_manifold(16, 16)
+    of = context(16, 16)
     results = {kind: diagnosis(of, (kind,), confidence=sure) for kind, sure in [("blur", 0.95), ("jpeg", 0.6)]}
     coded = {}  # the pictures are always the same: each is compressed once
 
@@ -225,7 +225,7 @@ def test_a_large_picture_has_full_resolution_where_its_faults_are(browser, large
     one(page, "[data-patch='0']").click()
     x, y, width, _ = visible(page)
     assert width < 400
-    image = two_regions(without_manifold(800, DISPLAY_SIDE + 176)).image
+    image = two_regions(context(800, DISPLAY_SIDE + 176)).image
     # Noise of single pixels is still there in the middle of the patch, where the stored picture has lost it.
     code = (
         "const c = document.getElementById('canvas'), p = c.getContext('2d'), k = c.width / arguments[2];"
@@ -327,7 +327,7 @@ def test_paper_has_every_image_with_its_faults(page):
     assert page.execute_script("return getComputedStyle(document.body).color") == "rgb(27, 31, 36)"  # dark on paper
     articles = page.find_elements("css selector", "#paper article")
     assert [article.find_element("css selector", "h2").text for article in articles] == [
-        scene(without_manifold(126, 190)).file for scene in SCENES
+        scene(context(126, 190)).file for scene in SCENES
     ]
     assert not one(page, "#main").is_displayed()
     loaded = "return [...document.querySelectorAll('#paper img')].every((i) => i.complete && i.naturalWidth > 0)"
@@ -356,7 +356,7 @@ def test_a_large_picture_has_no_serious_accessibility_findings(browser, large, a
 
 
 def test_the_error_of_the_selected_block_is_its_own(page):
-    of = manifold(126, 190)
+    of = context(126, 190)
     severity = two_regions(of).block_severity
     row, col = np.unravel_index(severity.argmax(), severity.shape)
     text = one(page, "#block").text

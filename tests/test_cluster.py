@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -11,9 +9,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from PIL import Image
 from problems import bytes_of, photographs
-from samples import picture
 
 from attacks.workers import STAGES, kill_workers, wrong_addresses
 from llise import LLISE, KernelLLISE
@@ -131,23 +127,3 @@ def test_an_address_without_a_scheduler_is_refused(what):
         workers(1, addresses[what]),
     ):
         raise AssertionError("there is no scheduler")
-
-
-def test_the_command_learns_on_the_cluster_at_an_address(cluster, tmp_path):
-    """``llise fit --scheduler`` writes the model that ``llise fit`` writes, and the workers did the work."""
-    Image.fromarray(picture(64, 64)).save(tmp_path / "ref.png")
-    done_before = tasks_done(cluster)
-    address = cluster.scheduler.address
-    for out, options in (("alone.llise", ()), ("cluster.llise", ("--scheduler", address))):
-        command = [sys.executable, "-m", "llise", "fit", "ref.png", "-o", out, "-q", *options]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
-        if not options:
-            assert tasks_done(cluster) == done_before
-    assert tasks_done(cluster) > done_before
-    assert (tmp_path / "cluster.llise").read_bytes() == (tmp_path / "alone.llise").read_bytes()
-
-
-def tasks_done(client):
-    """Tasks that the scheduler has seen finished by its present workers."""
-    return client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)

@@ -64,7 +64,7 @@ def test_the_steps_of_the_dockerfile_work(tmp_path):
     done = subprocess.run(command, shell=True, env={**os.environ, **settings}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not (context / "src").exists()  # the sources are removed from the image
-    assert (site / "llise" / "diagnosis" / "judge.safetensors").stat().st_size > 1_000_000
+    assert (site / "llise" / "network" / "model.safetensors").stat().st_size > 1_000_000
     assert {path.name for path in (site / "llise" / "engine" / "cuda").iterdir()} >= {"embedding.cu", "rows.cuh"}
     assert (site / "llise" / "output" / "templates" / "check.html").is_file()
     (entry,) = (json.loads(arguments) for name, arguments in instructions() if name == "ENTRYPOINT")

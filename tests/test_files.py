@@ -6,7 +6,6 @@ import stat
 import platformdirs
 import pytest
 
-from llise.storage.cache import folder
 from llise.storage.files import OutputError, atomic_write
 from llise.storage.folders import cache_folder
 
@@ -76,6 +75,6 @@ def test_an_operating_system_error_names_the_file_and_a_remedy(tmp_path):
 
 def test_the_cache_folder_follows_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "llise" and folder() == tmp_path / "llise" / "models"
+    assert cache_folder() == tmp_path / "llise"
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     assert cache_folder().parent == type(tmp_path)(platformdirs.user_cache_dir())

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from scipy import ndimage, optimize
+from skimage import data
 
-from llise.look.training import pictures
+from llise.images import as_uint8
 from llise.kinds.blur_fit import fit_blur
 from llise.kinds.free_kernel import free_kernel, is_alike, reach_for
 
-PICTURE = pictures.load("coffee")[:192, :192].astype(np.float32)
+PICTURE = as_uint8(data.coffee())[:192, :192].astype(np.float32)
 INSIDE = np.zeros(PICTURE.shape, bool)
 INSIDE[16:-16, 16:-16] = True
 PIXELS = np.flatnonzero(INSIDE)

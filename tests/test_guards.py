@@ -15,7 +15,6 @@ from PIL import Image
 from samples import picture
 
 from llise.cli import main as program
-from llise.cli.fit import fitted_diagnoser
 from llise.cli.main import commands
 from llise.cli.places import Input, Output
 from llise.cli.running import progress
@@ -31,7 +30,6 @@ TEMPLATES = sorted((Path(program.__file__).parents[1] / "output" / "templates").
 def folder(tmp_path, monkeypatch):
     """A reference, a folder with two copies, and links to them."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     reference = picture(32, 32)
     (tmp_path / "copies").mkdir()
     (tmp_path / "figures").mkdir()
@@ -41,7 +39,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "link.png").symlink_to(tmp_path / "copies" / "a.png")
     os.link(tmp_path / "copies" / "b.png", tmp_path / "hard.png")
     (tmp_path / "shortcut").symlink_to(tmp_path / "copies")
-    (tmp_path / "model.llise").write_bytes(b"a model")
     return tmp_path
 
 
@@ -62,9 +59,8 @@ DISTORT = ("distort", "ref.png", "--kind", "blur", "--mse", "50")
     ("diagnose", "ref.png", "copies", "--html", "hard.png"),
     ("diagnose", "ref.png", "shortcut", "--html", "copies/a.png"),
     ("diagnose", "ref.png", "copies", "--html", "shortcut/new.png"),
-    ("diagnose", "ref.png", "copies", "--html", "model.llise", "--model", "model.llise"),
-    ("fit", "ref.png", "-o", "ref.png"),
-    ("fit", "link.png", "-o", "copies/a.png"),
+    ("teach", "fog", "copies", "-o", "copies/a.png"),
+    ("teach", "fog", "copies", "-o", "link.png"),
     (*DISTORT, "-o", "./ref.png"),
     ("reproduce", "--image", "figures/manifold.png", "--out", "."),
     ("reproduce", "--image", "figures/manifold.png", "--docs", "."),
@@ -78,7 +74,7 @@ def test_an_output_that_is_an_input_is_refused_before_any_work(folder, arguments
 
 def test_an_output_beside_the_inputs_is_written(folder):
     for out in ("copies/report.html", "report.html"):
-        done = CliRunner().invoke(commands, ["diagnose", "ref.png", "copies", "--no-manifold", "--html", out])
+        done = CliRunner().invoke(commands, ["diagnose", "ref.png", "copies", "--html", out])
         assert done.exit_code == 0 and (folder / out).exists()
     done = CliRunner().invoke(commands, [*DISTORT, "-o", "copies/c.png"])
     assert done.exit_code == 0 and (folder / "copies" / "c.png").exists()
@@ -89,7 +85,7 @@ def test_files_follow_the_umask(folder, mask):
     before = os.umask(mask)
     try:
         CliRunner().invoke(commands, [*DISTORT, "-o", "new.png"])
-        CliRunner().invoke(commands, ["diagnose", "ref.png", "copies", "--no-manifold", "--html", "new.html"])
+        CliRunner().invoke(commands, ["diagnose", "ref.png", "copies", "--html", "new.html"])
     finally:
         os.umask(before)
     modes = {stat.S_IMODE((folder / name).stat().st_mode) for name in ("new.png", "new.html")}
@@ -98,18 +94,8 @@ def test_files_follow_the_umask(folder, mask):
 
 def test_an_output_name_that_is_too_long_is_refused_before_any_work(folder, monkeypatch):
     monkeypatch.setattr("llise.images.read_image", lambda *_: pytest.fail("the work has begun"))
-    done = CliRunner().invoke(commands, ["fit", "ref.png", "-o", "n" * 300])
+    done = CliRunner().invoke(commands, ["diagnose", "ref.png", "ref.png", "--html", "n" * 300])
     assert isinstance(done.exception, OutputError) and "File name too long" in str(done.exception)
-
-
-@pytest.mark.parametrize("writable", [True, False])
-def test_that_the_manifold_is_cached_is_said_when_it_is(folder, monkeypatch, capfd, writable):
-    """A file in the place of the cache folder: not even root can write there."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / ("cache" if writable else "ref.png")))
-    for _ in range(2):
-        fitted_diagnoser(picture(24, 24), seed=0, quiet=False)
-    errors = capfd.readouterr().err
-    assert (errors.count("learning the manifold"), errors.count("is cached")) == ((1, 1) if writable else (2, 0))
 
 
 def test_every_path_of_every_command_says_whether_it_is_read_or_written():
@@ -158,7 +144,7 @@ def test_commands_show_control_characters_escaped(folder, name):
         ("diagnose", "ref.png", f"absent{name}"),
         ("distort", "ref.png", "--kind", "blur", "--mse", "50", "-o", f"{name}.png"),
         ("distort", name, "--kind", "blur", "--mse", "5e4", "-o", "x.png"),
-        ("info", name),
+        ("diagnose", "ref.png", name, "--why"),
         (name,),
     ]
     for arguments in runs:

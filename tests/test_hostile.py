@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from problems import photographs
-from samples import picture
 
 import llise
 from llise import ADMM, LLE, LLISE, KernelLLE, KernelLLISE
 from llise.cli.main import commands
-from llise.look.diagnoser import Diagnoser
 from llise.engine import backend
 from llise.engine.tasks import interruptible
 from llise.storage.models import ModelError
@@ -152,15 +150,6 @@ def test_integers_in_the_place_of_coordinates_are_refused(tmp_path):
         llise.load(saved("LLISE", (state, settings), tmp_path / "m"))
 
 
-@pytest.mark.parametrize(("name", "value"), [("solver", "admm"), ("constraint", "sphere"), ("verbose", 9)])
-def test_the_manifold_of_a_diagnoser_has_the_learner_that_fit_makes(tmp_path, name, value):
-    arrays, settings = Diagnoser(picture(24, 24)).fit().to_state()
-    learner = settings["learner"]
-    hostile = {**settings, "learner": {**learner, "parameters": {**learner["parameters"], name: value}}}
-    with pytest.raises(ModelError, match="other settings than the manifold of a reference"):
-        llise.load(saved("Diagnoser", (arrays, hostile), tmp_path / "m"))
-
-
 # --------------------------------------------------------------------------------------------- interrupts
 
 
@@ -206,10 +195,10 @@ def test_what_is_called_interruptibly_returns_and_raises_as_it_would_alone():
 
 @pytest.mark.parametrize("address", ["", " "])
 def test_an_empty_address_of_a_scheduler_is_wrong_usage(address, tmp_path):
-    result = CliRunner().invoke(commands, ["fit", "a.png", "-o", str(tmp_path / "m"), "--scheduler", address])
+    result = CliRunner().invoke(commands, ["reproduce", "--out", str(tmp_path / "out"), "--scheduler", address])
     assert result.exit_code == 2 and "--scheduler is empty; give the address" in result.output
 
 
 def test_thirty_thousand_cores_are_wrong_usage(tmp_path):
-    result = CliRunner().invoke(commands, ["fit", "a.png", "-o", str(tmp_path / "m"), "-j", "30000"])
+    result = CliRunner().invoke(commands, ["reproduce", "--out", str(tmp_path / "out"), "-j", "30000"])
     assert result.exit_code == 2 and "30000 is not in the range" in result.output

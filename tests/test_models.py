@@ -10,16 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save as to_bytes
-from samples import picture
 
 import llise
-from llise.look import diagnoser as diagnosis
 from llise.storage.models import FORMAT_VERSION, ModelError, content_hash, load, read_header, save
 
 fuzzed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-class Diagnoser:
+class LLE:
     """The two methods that a model needs, under the name of a class that may be saved."""
 
     def __init__(self, arrays, settings):
@@ -34,8 +32,8 @@ class Diagnoser:
 
 
 @pytest.fixture(autouse=True)
-def diagnoser(monkeypatch):
-    monkeypatch.setitem(vars(llise), "Diagnoser", Diagnoser)
+def registered(monkeypatch):
+    monkeypatch.setitem(vars(llise), "LLE", LLE)
 
 
 def model():
@@ -50,7 +48,7 @@ def model():
         "scalar": np.float64(2.5),
         "nothing": np.zeros((0, 3)),
     }
-    return Diagnoser(arrays, {"n_neighbors": np.int64(20), "kernel": "rbf", "gamma": None, "labels": ["blur"]})
+    return LLE(arrays, {"n_neighbors": np.int64(20), "kernel": "rbf", "gamma": None, "labels": ["blur"]})
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +87,7 @@ def test_a_model_comes_back_as_it_was(written):
 
 def test_the_header_tells_what_made_the_file(written):
     header = read_header(written)
-    assert header.format_version == FORMAT_VERSION and header.class_name == "Diagnoser"
+    assert header.format_version == FORMAT_VERSION and header.class_name == "LLE"
     assert header.versions["llise"] == llise.__version__ and header.versions["numpy"] == np.__version__
     assert header.reference_sha256 == content_hash(model().arrays["reference"])
     assert header.arrays["embedding"] == ("float32", (6, 5, 4))
@@ -272,90 +270,7 @@ def test_a_state_that_the_class_refuses_is_one_line_with_the_file(written, monke
     def refuse(arrays, settings):
         raise KeyError("embedding\nof blocks")
 
-    monkeypatch.setattr(Diagnoser, "from_state", refuse)
-    with pytest.raises(ModelError, match="not a usable Diagnoser") as caught:
+    monkeypatch.setattr(LLE, "from_state", refuse)
+    with pytest.raises(ModelError, match="not a usable LLE") as caught:
         load(written)
     assert "\n" not in str(caught.value)
-
-
-# The real diagnoser, beside the stand-in above
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    """A diagnoser with its manifold."""
-    return diagnosis.Diagnoser(picture(32, 32), random_state=4).fit()
-
-
-@pytest.fixture
-def real(monkeypatch):
-    """Models name the real class again."""
-    monkeypatch.setitem(vars(llise), "Diagnoser", diagnosis.Diagnoser)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "reason"),
-    [
-        ("training_images", np.zeros((121, 16, 32), np.uint8), "training images of shape"),
-        ("training_images", np.zeros((9, 32, 32), np.uint8), "121 labels"),
-        ("training_mse", np.zeros(3), "121 labels and errors of shape"),
-        ("training_mse", np.full(121, np.nan), "errors"),
-        ("coordinates", np.zeros((16, 121, 4), np.float32), "coordinates"),
-        ("coordinates", np.zeros((4, 121, 8), np.float32), "coordinates"),
-        ("coordinates", np.full((16, 121, 8), np.nan, np.float32), "NaN"),
-        ("level", np.zeros(3), "level"),
-        ("reference", picture(64, 64), "training images of shape"),
-    ],
-)
-def test_arrays_that_do_not_belong_together_are_refused(fitted, name, value, reason):
-    arrays, settings = fitted.to_state()
-    with pytest.raises(ValueError, match=reason):
-        diagnosis.Diagnoser.from_state({**arrays, name: value}, settings)
-
-
-def test_labels_that_do_not_exist_are_refused(fitted):
-    arrays, settings = fitted.to_state()
-    with pytest.raises(ValueError, match="labels are"):
-        diagnosis.Diagnoser.from_state(arrays, {**settings, "training_labels": ["fog"] * 121})
-
-
-def test_a_loaded_diagnoser_answers_as_the_saved_one(tmp_path, real, fitted):
-    save(fitted, tmp_path / "m")
-    loaded = load(tmp_path / "m")
-    assert repr(loaded) == repr(fitted) and loaded.training_labels == fitted.training_labels
-    assert np.array_equal(loaded.training_mse, fitted.training_mse)
-    assert np.allclose(loaded.map_positions, fitted.map_positions, atol=1e-5)
-    copy = picture(32, 32) // 2
-    one, other = (next(model.diagnose([copy])) for model in (fitted, loaded))
-    assert (one.verdict, one.confidence, one.severity) == (other.verdict, other.confidence, other.severity)
-    assert np.array_equal(one.block_labels, other.block_labels)
-    assert one.nearest.shape == (4, 4, 3) and np.mean(one.nearest == other.nearest) > 0.95
-    assert np.allclose(one.position, other.position, atol=1e-4)
-
-
-def test_a_loaded_diagnoser_can_be_saved_again(tmp_path, real, fitted):
-    save(fitted, tmp_path / "first")
-    save(load(tmp_path / "first"), tmp_path / "second")
-    assert (tmp_path / "second").read_bytes() == (tmp_path / "first").read_bytes()
-
-
-def test_a_diagnoser_without_a_manifold_is_not_saved(tmp_path, real):
-    with pytest.raises(ModelError, match="no manifold to save; call fit first"):
-        save(diagnosis.Diagnoser(picture(32, 32)), tmp_path / "m")
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_model_of_version_0_1_is_refused_with_what_to_do(tmp_path, monkeypatch):
-    old = {"reference": picture(32, 32), "features": np.zeros((4, 3), np.float32), "codes": np.zeros(4, np.int16)}
-    save(Diagnoser(old, {"training_labels": ["original"], "n_neighbors": 20}), tmp_path / "m")
-    monkeypatch.setitem(vars(llise), "Diagnoser", diagnosis.Diagnoser)
-    with pytest.raises(ModelError, match=r"made by llise 0\.1.*; make it again") as caught:
-        load(tmp_path / "m")
-    assert str(caught.value).startswith(f"{tmp_path / 'm'}: ") and "\n" not in str(caught.value)
-
-
-def test_the_model_of_a_512_image_stays_small(fitted):
-    arrays, _ = fitted.to_state()
-    blocks = len(arrays["coordinates"])
-    assert arrays["coordinates"].dtype == np.float32 and arrays["training_images"].dtype == np.uint8
-    assert 4096 / blocks * sum(values.nbytes for values in arrays.values()) < 60e6

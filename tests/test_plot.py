@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from matplotlib import colors, rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from samples import manifold, picture, two_regions
+from samples import context, picture, two_regions
 
 import llise
 from llise import plot
-from llise.look.result import BLOCK_LABELS
 from llise.labels import LABELS
+from llise.look.result import BLOCK_LABELS
 from llise.output.words import COLOURS, NAMES
 
 PLACES = np.random.default_rng(0).normal(size=(21, 2))
@@ -73,7 +73,7 @@ def test_what_does_not_belong_together_is_refused(arguments, message, axes):
 
 
 def test_a_block_map_has_the_colours_and_shares_of_a_diagnosis(axes):
-    diagnosis = two_regions(manifold(64, 96))
+    diagnosis = two_regions(context(64, 96))
     plot.block_map(diagnosis, alpha=1.0, ax=axes)
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
     expected = [f"{NAMES[label]} {100 * share:.0f} %" for label, share in diagnosis.shares.items() if share]

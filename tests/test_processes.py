@@ -54,7 +54,7 @@ def test_no_state_of_the_streams_keeps_the_report_from_being_written(folder, tmp
     if "/dev/full" in redirection and not os.path.exists("/dev/full"):
         pytest.skip("there is no /dev/full here")
     bad = "absent.png" if "2>" in redirection else ""
-    command = f"{sys.executable} -m llise diagnose ref.png {bad} copies copies --no-manifold --html {tmp_path}/r.html"
+    command = f"{sys.executable} -m llise diagnose ref.png {bad} copies copies --html {tmp_path}/r.html"
     # A pipe has the status of its last command: that of the program is printed.
     script = f"({command}; echo status $? > {tmp_path}/status) {redirection}"
     variables = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -101,8 +101,8 @@ def test_no_bad_file_ends_a_batch(folder, tmp_path):
 
 def test_a_file_that_vanishes_is_reported(folder, tmp_path, monkeypatch, capfd):
     """The files are listed first; the second is removed when the first is judged."""
+    from llise import Diagnoser
     from llise.cli.diagnose import judge_files
-    from llise.look import Diagnoser
 
     for name in "abc":
         Image.fromarray(picture(32, 32)).save(tmp_path / f"{name}.png")
@@ -137,7 +137,7 @@ def test_a_name_that_the_encoding_does_not_have_keeps_its_row(folder, form, enco
 
 
 def test_a_reference_whose_name_is_no_unicode_has_a_report(folder, tmp_path):
-    arguments = ["diagnose", f"copies/{NOT_UNICODE}", "ref.png", "--no-manifold", "--html", str(tmp_path / "r.html")]
+    arguments = ["diagnose", f"copies/{NOT_UNICODE}", "ref.png", "--html", str(tmp_path / "r.html")]
     done = run(folder, arguments, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "") and whole(tmp_path / "r.html")
     assert "<h1>Diagnosis against caf\\udce9.png</h1>" in (tmp_path / "r.html").read_text(encoding="utf-8")

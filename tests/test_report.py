@@ -14,21 +14,20 @@ from samples import (
     SCENES,
     block_region,
     blur_over_jpeg,
+    context,
     diagnosis,
     doubtful,
     fault,
     hot_pixels,
-    manifold,
     mixture,
     other_scene,
     pristine_copy,
     two_regions,
     unknown,
-    without_manifold,
 )
 
-from llise.look.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, PAPER_MIXTURES
+from llise.look.result import BLOCK_LABELS, Interval
 from llise.output.page import HtmlReport, script_json
 from llise.output.pictures import DISPLAY_SIDE, PATCH_SIDE, difference_picture, patch_boxes, picture_uri
 from llise.output.words import COLOURS, NAMES, fault_phrase, place_words, verdict_sentence
@@ -55,7 +54,7 @@ def unpacked(text):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    trained = manifold(128, 96)
+    trained = context(128, 96)
     results = [diagnosis(trained, ("original",), file=HOSTILE), diagnosis(trained, ("blur", "jpeg"), 1)]
     write_html(path, trained, results, title="<b>Title</b>")
     return path.read_text(encoding="utf-8")
@@ -93,19 +92,17 @@ def test_json_never_holds_nan():
 
 
 def test_block_maps_read_back_as_they_were(page):
-    stored, original = block(page, "image-1"), diagnosis(manifold(128, 96), ("blur", "jpeg"), 1)
+    stored, original = block(page, "image-1"), diagnosis(context(128, 96), ("blur", "jpeg"), 1)
     rows, cols = original.block_grid
-    assert (stored["rows"], stored["cols"], stored["m"]) == (rows, cols, 3)
-    read = {key: unpacked(stored[key]) for key in ("labels", "severity", "nearest")}
+    assert (stored["rows"], stored["cols"]) == (rows, cols)
+    read = {key: unpacked(stored[key]) for key in ("labels", "severity")}
     assert np.array_equal(np.frombuffer(read["labels"], "u1").reshape(rows, cols), original.block_labels)
     roots = np.frombuffer(read["severity"], "<u2").reshape(rows, cols) / 256
     assert np.abs(roots - np.sqrt(original.block_severity)).max() <= 0.0021
-    nearest = np.frombuffer(read["nearest"], "<u2").reshape(rows, cols, 3)
-    assert np.array_equal(nearest, original.nearest[..., :3])
 
 
 def test_a_block_of_the_largest_error_fits(tmp_path):
-    of = without_manifold(64, 64)
+    of = context(64, 64)
     result = diagnosis(of, ("blur",))
     result.block_severity[0, 0] = 255**2
     write_html(tmp_path / "r.html", of, [result])
@@ -113,18 +110,21 @@ def test_a_block_of_the_largest_error_fits(tmp_path):
     assert np.frombuffer(unpacked(stored["severity"]), "<u2")[0] == 255 * 256
 
 
-@pytest.mark.parametrize("context", [manifold, without_manifold])
-def test_every_sort_of_diagnosis_is_written_with_and_without_a_manifold(tmp_path, context):
+def test_every_sort_of_diagnosis_is_written_with_what_was_tried(tmp_path):
     of = context(126, 190)
-    write_html(tmp_path / "r.html", of, [scene(of) for scene in SCENES])
+    results = [scene(of) for scene in SCENES]
+    write_html(tmp_path / "r.html", of, results)
     text = (tmp_path / "r.html").read_text()
-    assert (block(text, "context")["training"] is None) == (context is without_manifold)
-    assert ("nearest" in block(text, "image-1")) == (context is manifold)
-    assert (block(text, "results")["images"][1]["position"] is None) == (context is without_manifold)
+    for number, result in enumerate(results):
+        why = block(text, f"image-{number}")["why"]
+        assert [len(one["tried"]) for one in why] == [len(one.candidates) for one in result.why]
+    (tried,) = (one["tried"] for one in block(text, "image-1")["why"])
+    assert tried[0] == {"kinds": [NAMES["jpeg"]], "network": -0.1, "explained": 0.95, "probability": 0.97}
+    assert tried[1]["explained"] is None
 
 
 def test_faults_are_stored_with_phrase_settings_and_runs(tmp_path):
-    of = without_manifold(128, 128)
+    of = context(128, 128)
     write_html(tmp_path / "r.html", of, [blur_over_jpeg(of)])
     whole, part = block((tmp_path / "r.html").read_text(), "image-0")["faults"]
     assert whole["place"] == "whole picture" and whole["runs"] == [[row, 0, 15] for row in range(16)]
@@ -138,7 +138,7 @@ def test_an_infinite_psnr_is_null(page):
 
 
 def test_the_display_copy_has_the_image_s_size_and_look(page):
-    original = diagnosis(manifold(128, 96), ("blur", "jpeg"), 1).image
+    original = diagnosis(context(128, 96), ("blur", "jpeg"), 1).image
     content = base64.b64decode(block(page, "image-1")["picture"].split(",")[1])
     shown = np.asarray(Image.open(io.BytesIO(content)).convert("L")).astype(float)
     assert shown.shape == original.shape
@@ -146,7 +146,7 @@ def test_the_display_copy_has_the_image_s_size_and_look(page):
 
 
 def test_twelve_images_of_512_take_at_most_3_mb(tmp_path):
-    trained = manifold(512, 512)
+    trained = context(512, 512)
     verdicts = [(kind,) for kind in KINDS] + list(PAPER_MIXTURES)
     write_html(tmp_path / "r.html", trained, (diagnosis(trained, v, i) for i, v in enumerate(verdicts)))
     assert (tmp_path / "r.html").stat().st_size <= 3_000_000
@@ -168,7 +168,7 @@ def shown(uri):
 
 
 def test_the_pictures_of_very_many_images_are_small(tmp_path):
-    of = without_manifold(256, 256)
+    of = context(256, 256)
     sizes = {}
     for n_images in (1, 6000):
         with HtmlReport(tmp_path / "r.html", of, n_images=n_images) as report:
@@ -181,16 +181,8 @@ def test_the_pictures_of_very_many_images_are_small(tmp_path):
     assert sizes[6000] < 20_000 < sizes[1]  # some 100 MB for all of them
 
 
-def test_neighbours_of_blocks_are_left_out_of_very_large_reports(tmp_path):
-    of = manifold(64, 64)
-    with HtmlReport(tmp_path / "r.html", of, n_images=1000) as report:
-        report.add(diagnosis(of, ("blur",)))
-    stored = block((tmp_path / "r.html").read_text(), "image-0")
-    assert stored["m"] == 0 and "nearest" not in stored
-
-
 def test_the_difference_is_that_of_the_original_pixels(tmp_path):
-    of = without_manifold(64, 64)
+    of = context(64, 64)
     result = two_regions(of)
     write_html(tmp_path / "r.html", of, [result])
     stored = block((tmp_path / "r.html").read_text(), "image-0")
@@ -207,7 +199,7 @@ def test_an_equal_copy_has_an_even_difference():
 
 
 def test_large_pictures_have_patches_of_the_worst_blocks_at_full_resolution(tmp_path):
-    of = without_manifold(600, DISPLAY_SIDE + 200)
+    of = context(600, DISPLAY_SIDE + 200)
     result = two_regions(of)
     write_html(tmp_path / "r.html", of, [result])
     patches = block((tmp_path / "r.html").read_text(), "image-0")["patches"]
@@ -227,7 +219,7 @@ def test_pictures_that_are_shown_whole_have_no_patches():
 
 
 def test_an_error_while_images_come_leaves_no_file(tmp_path):
-    trained = manifold(64, 64)
+    trained = context(64, 64)
     with pytest.raises(KeyboardInterrupt), HtmlReport(tmp_path / "r.html", trained) as report:
         report.add(diagnosis(trained, ("blur",)))
         raise KeyboardInterrupt
@@ -235,7 +227,7 @@ def test_an_error_while_images_come_leaves_no_file(tmp_path):
 
 
 def test_what_could_not_be_judged_is_mentioned(tmp_path):
-    with HtmlReport(tmp_path / "r.html", manifold(64, 64)) as report:
+    with HtmlReport(tmp_path / "r.html", context(64, 64)) as report:
         report.add_failure("a.png: truncated")
     assert block((tmp_path / "r.html").read_text(), "results") == {
         "images": [],
@@ -265,10 +257,10 @@ def test_what_could_not_be_judged_is_mentioned(tmp_path):
     ],
 )
 def test_the_diagnosis_is_one_sentence(scene, sentence):
-    assert verdict_sentence(scene(without_manifold(128, 128))) == sentence
+    assert verdict_sentence(scene(context(128, 128))) == sentence
 
 
-OF = without_manifold(128, 128)
+OF = context(128, 128)
 CORNER = block_region(OF, 0, 0, 0.25, 0.25)
 
 

@@ -1,4 +1,4 @@
-"""Rows of diagnoses, and the commands around a diagnoser that learns nothing."""
+"""Rows of diagnoses, and the commands around a diagnoser without a model."""
 
 import csv
 import io
@@ -13,21 +13,22 @@ import jsonschema
 import numpy as np
 import pytest
 from PIL import Image
-from samples import SCENES, QuickDiagnoser, blur_over_jpeg, diagnosis, fault, manifold, picture, without_manifold
+from samples import SCENES, QuickDiagnoser, blur_over_jpeg, context, diagnosis, fault, picture
 
+import llise
+import llise.look
 from llise.cli.main import main
-from llise.look.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, LABELS
+from llise.look.result import BLOCK_LABELS, Interval
 from llise.output.rows import Csv, Json, Table, as_dict
 from llise.output.runs import block_runs
-from llise.storage import cache, models
 from llise.storage.files import printable
 
 SCHEMA = json.loads((files("llise.output") / "diagnose.schema.json").read_text())
 
 
 def filled(rows, *verdicts):
-    trained = manifold(64, 64)
+    trained = context(64, 64)
     for seed, verdict in enumerate(verdicts):
         rows.add(diagnosis(trained, verdict, seed, f"{seed}.png"))
     rows.add_failure("bad.png", "bad.png: truncated; copy it again")
@@ -43,7 +44,7 @@ def test_the_schema_is_a_schema_and_knows_all_labels():
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
 def test_json_of_every_sort_of_diagnosis_follows_its_schema(scene):
     rows = Json(io.StringIO(), "ref.png")
-    rows.add(scene(without_manifold(126, 190)))
+    rows.add(scene(context(126, 190)))
     rows.close()
     jsonschema.validate(json.loads(rows.out.getvalue()), SCHEMA)
 
@@ -57,7 +58,7 @@ def test_the_documented_example_follows_the_schema():
 
 
 def test_json_describes_each_fault():
-    result = blur_over_jpeg(without_manifold(128, 128))
+    result = blur_over_jpeg(context(128, 128))
     entry = as_dict(result)
     whole, part = entry["faults"]
     assert entry["is_copy"] is True and entry["verdict"] == ["blur", "jpeg"]
@@ -68,13 +69,13 @@ def test_json_describes_each_fault():
 
 
 def test_the_fields_of_schema_1_are_still_there():
-    entry = as_dict(diagnosis(manifold(64, 64), ("blur",), file="a.png"))
+    entry = as_dict(diagnosis(context(64, 64), ("blur",), file="a.png"))
     first = ["file", "verdict", "confidence", "shares", "severity", "mse", "psnr", "ssim", "block_grid", "block_labels"]
     assert list(entry)[: len(first)] == first
 
 
 def test_an_unbounded_interval_is_null():
-    of = without_manifold(64, 64)
+    of = context(64, 64)
     estimate = {"blur": {"sigma": Interval(2.0, 1.0, math.inf)}}
     result = diagnosis(of, ("blur",), file="a.png")
     result.faults = [fault(of, ("blur",), np.ones((8, 8), bool), estimate=estimate)]
@@ -108,7 +109,7 @@ def test_json_follows_its_schema():
 
 
 def test_the_schema_refuses_what_is_not_a_diagnosis():
-    entry = as_dict(diagnosis(manifold(64, 64), ("blur",), file="a.png"))
+    entry = as_dict(diagnosis(context(64, 64), ("blur",), file="a.png"))
     for key, value in [
         ("verdict", []),
         ("verdict", ["Fog"]),
@@ -147,7 +148,7 @@ def test_the_first_columns_of_csv_are_those_of_version_0_1():
 
 def test_csv_has_all_faults_on_one_line():
     rows = Csv(io.StringIO())
-    rows.add(blur_over_jpeg(without_manifold(128, 128)))
+    rows.add(blur_over_jpeg(context(128, 128)))
     (line,) = csv.DictReader(io.StringIO(rows.out.getvalue()))
     whole, part = line["faults"].split("; ")
     assert whole.startswith("jpeg jpeg.quality=12 area=1 box=0:0:128:128 ")
@@ -158,7 +159,7 @@ def test_csv_has_all_faults_on_one_line():
 @pytest.mark.parametrize("name", ["=1+2.png", "+a.png", "-a.png", "@a.png", "\ta.png", "\ra.png"])
 def test_no_cell_of_csv_begins_a_formula(name):
     rows = Csv(io.StringIO())
-    rows.add(diagnosis(manifold(64, 64), ("blur",), file=name))
+    rows.add(diagnosis(context(64, 64), ("blur",), file=name))
     rows.add_failure(name, f"{name}: truncated")
     judged, failed = csv.DictReader(io.StringIO(rows.out.getvalue()))
     for cell in (judged["file"], failed["file"], failed["error"]):
@@ -180,7 +181,7 @@ def table_of(results):
 
 
 def test_the_table_has_an_indented_line_for_each_further_fault():
-    head, first, second = table_of([blur_over_jpeg(without_manifold(128, 128))])
+    head, first, second = table_of([blur_over_jpeg(context(128, 128))])
     for column, texts in {
         "VERDICT": ("jpeg", "blur"),
         "WHERE": ("whole picture", "lower left 14%"),
@@ -192,7 +193,7 @@ def test_the_table_has_an_indented_line_for_each_further_fault():
 
 
 def test_the_table_fits_into_120_columns_whatever_the_folder():
-    of = without_manifold(126, 190)
+    of = context(126, 190)
     results = [scene(of) for scene in SCENES]
     for result in results:
         result.file = f"a/folder/with-a-long-name-that-all-of-the-files-share/{result.file}"
@@ -202,7 +203,7 @@ def test_the_table_fits_into_120_columns_whatever_the_folder():
 
 
 def test_a_name_that_is_too_long_for_the_table_is_shortened_in_its_middle():
-    result = blur_over_jpeg(without_manifold(128, 128))
+    result = blur_over_jpeg(context(128, 128))
     result.file = "a" * 30 + "b" * 30 + "-copy.png"
     head, first, second = table_of([result])
     name = first.split()[0]
@@ -211,7 +212,7 @@ def test_a_name_that_is_too_long_for_the_table_is_shortened_in_its_middle():
 
 
 def test_the_table_says_what_is_not_a_copy():
-    of = without_manifold(128, 128)
+    of = context(128, 128)
     assert " not a copy " in "\n".join(table_of([scene(of) for scene in SCENES]))
 
 
@@ -221,14 +222,10 @@ def test_names_are_printed_on_one_line_without_control_characters():
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
-    """The commands with a diagnoser that learns nothing and a cache of their own."""
-    import llise
-    from llise import diagnosis as module
-
+    """The commands with a diagnoser without a model."""
     Quick = type("Diagnoser", (QuickDiagnoser,), {})
-    monkeypatch.setattr(module, "Diagnoser", Quick)
+    monkeypatch.setattr(llise.look, "Diagnoser", Quick)
     monkeypatch.setitem(vars(llise), "Diagnoser", Quick)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     Image.fromarray(picture()).save("ref.png")
     return Quick
@@ -238,65 +235,6 @@ def run(*arguments):
     with pytest.raises(SystemExit) as ended:
         main([str(argument) for argument in arguments])
     return ended.value.code
-
-
-def test_a_second_run_takes_the_model_from_the_cache(quick, capsys):
-    for _ in range(2):
-        assert run("diagnose", "ref.png", "ref.png", "--manifold") == 0
-    assert quick.fits == 1
-    assert capsys.readouterr().err.count("learning the manifold") == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "fits"),
-    [
-        ((), 0),
-        (("--html", "r.html"), 1),
-        (("--manifold",), 1),
-        (("--no-manifold",), 0),
-        (("--html", "r.html", "--no-manifold"), 0),
-    ],
-)
-def test_the_manifold_is_learned_only_where_it_is_asked_for(quick, options, fits):
-    assert run("diagnose", "ref.png", "ref.png", *options) == 0
-    assert quick.fits == fits and cache.folder().exists() == bool(fits)
-
-
-def test_another_reference_or_seed_is_another_model(quick):
-    Image.fromarray(picture(seed=3)).save("other.png")
-    run("diagnose", "ref.png", "ref.png", "--manifold")
-    run("diagnose", "other.png", "other.png", "--manifold")
-    run("diagnose", "ref.png", "ref.png", "--manifold", "--seed", 1)
-    assert quick.fits == 3
-
-
-def test_without_cache_nothing_is_kept(quick):
-    for _ in range(2):
-        assert run("diagnose", "ref.png", "ref.png", "--manifold", "--no-cache") == 0
-    assert quick.fits == 2 and not cache.folder().exists()
-
-
-def test_a_damaged_cache_is_replaced_and_an_unwritable_one_ignored(quick, monkeypatch, tmp_path):
-    run("diagnose", "ref.png", "ref.png", "--manifold")
-    (model_file,) = cache.folder().iterdir()
-    whole = model_file.read_bytes()
-    model_file.write_bytes(whole[:-3])
-    assert run("diagnose", "ref.png", "ref.png", "--manifold") == 0
-    assert model_file.read_bytes() == whole and quick.fits == 2
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "ref.png"))
-    assert run("diagnose", "ref.png", "ref.png", "--manifold") == 0
-
-
-def test_a_model_of_another_reference_or_kind_is_refused(quick, capsys, monkeypatch):
-    import llise
-
-    models.save(quick(picture(seed=5)), "other.llise")
-    assert run("diagnose", "ref.png", "ref.png", "--model", "other.llise") == 1
-    assert "fitted to another reference" in capsys.readouterr().err
-    monkeypatch.setitem(vars(llise), "LLISE", type("LLISE", (QuickDiagnoser,), {}))
-    models.save(llise.LLISE(picture()), "estimator.llise")
-    assert run("diagnose", "ref.png", "ref.png", "--model", "estimator.llise") == 1
-    assert "holds a LLISE, not a Diagnoser" in capsys.readouterr().err
 
 
 def peak_of(count, folder):
@@ -336,9 +274,18 @@ def test_the_demo_prints_the_table_and_says_where_the_report_is(quick, monkeypat
     assert "</html>" in Path("shown/report.html").read_text()
 
 
+def test_why_prints_what_was_tried_on_standard_error(quick, capsys):
+    Image.fromarray(picture() // 2).save("\x1b[31mcopy.png")
+    assert run("diagnose", "ref.png", "\x1b[31mcopy.png", "--csv", "--why", "--quiet") == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"\\x1b[31mcopy.png: model made {'0' * 64}"
+    assert lines[1].startswith("64 blocks in (0, 0, 64, 64):")
+    assert [line.split(": ")[0].strip() for line in lines[2:]] == ["blur + jpeg", "unknown"]
+
+
 def test_an_unexpected_error_is_one_line_too(quick, monkeypatch, capsys):
-    monkeypatch.setattr(quick, "fit", lambda self: 1 / 0)
-    assert run("diagnose", "ref.png", "ref.png", "--manifold", "--quiet") == 1
+    monkeypatch.setattr(quick, "diagnose", lambda self, images: 1 / 0)
+    assert run("diagnose", "ref.png", "ref.png", "--quiet") == 1
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1
     assert "ZeroDivisionError: division by zero; set LLISE_TRACEBACK=1" in captured.err

@@ -126,7 +126,7 @@ def test_every_class_of_the_registry_has_both_methods_of_the_protocol(name):
     assert kind.__name__ == name and callable(kind.to_state) and callable(kind.from_state)
 
 
-@pytest.mark.parametrize("name", ["Popen", "Diagnoser", "DistortionRecognizer"])
+@pytest.mark.parametrize("name", ["Popen", "DistortionRecognizer"])
 def test_a_recogniser_on_something_that_is_no_learner_is_refused(name):
     arrays, settings = DistortionRecognizer(LLE(3, n_neighbors=5)).fit(IMAGES, LABELS).to_state()
     with pytest.raises(ValueError, match=name):

@@ -14,7 +14,6 @@ from sklearn.exceptions import NotFittedError
 
 import llise
 from attacks.picture_bytes import scene
-from llise.diagnosis.manifold import ReferenceManifold
 from llise.images import as_uint8
 
 NAME = "api"
@@ -136,8 +135,6 @@ def unfitted() -> Iterator[Call]:
         yield f"unfitted recognizer.{method}", lambda m=method: getattr(recognizer, m)(IMAGES)
     yield "unfitted recognizer.to_state", recognizer.to_state
     yield "unfitted recognizer.score", lambda: recognizer.score(IMAGES, [0] * 8)
-    yield "unfitted manifold.place", lambda: ReferenceManifold().place(IMAGES[0])
-    yield "unfitted manifold.to_state", lambda: ReferenceManifold().to_state()
 
 
 def wrong_outcome(name: str, call: Callable[[], Any]) -> str | None:
@@ -158,7 +155,7 @@ def wrong_outcome(name: str, call: Callable[[], Any]) -> str | None:
 
 
 def wrong_filters(folder: Path, threads: int) -> list[str]:
-    """What is wrong with the warning filters of the process after reading and learning in many threads at once."""
+    """What is wrong with the warning filters of the process after reading and judging in many threads at once."""
     from PIL import Image
 
     Image.fromarray(scene(32, 32)).save(folder / "a.png")
@@ -167,7 +164,7 @@ def wrong_filters(folder: Path, threads: int) -> list[str]:
     def work() -> None:
         for _ in range(3):
             llise.read_image(folder / "a.png")
-        llise.Diagnoser(scene(16, 16)).fit()
+        llise.diagnose(scene(16, 16), [scene(16, 16, 1)])
 
     working = [threading.Thread(target=work) for _ in range(threads)]
     for thread in working:

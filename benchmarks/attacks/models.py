@@ -52,7 +52,6 @@ def models() -> dict[str, Any]:
         "LLE": llise.LLE(**few).fit(images),
         "kernel LLE": llise.KernelLLE(**few).fit(images),
         "recognizer": llise.DistortionRecognizer(llise.LLISE(**few)).fit(images, labels),
-        "diagnoser": llise.Diagnoser(scene(24, 24)).fit(),
     }
 
 
@@ -175,9 +174,6 @@ def wrong_answer(path: Path) -> str | None:
 
 def _use(model: Any) -> list[np.ndarray]:
     """Numbers that a model gives for a new image."""
-    if isinstance(model, llise.Diagnoser):
-        diagnosis = next(model.diagnose([model.reference[::-1]]))
-        return [diagnosis.position, diagnosis.nearest]
     learner = getattr(model, "manifold_", model)
     new = learner.training_images_[:2, ::-1]
     new = new.reshape(2, -1) if learner.image_shape_ is None else new

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from attacks.program import call, picture, prepare
-from llise.diagnosis import Diagnoser
+from llise import Diagnoser
 from llise.output.markup import Text, code_span, to_html
 from llise.output.page import HtmlReport
 

@@ -22,7 +22,6 @@ PACKAGE = Path(llise.__file__).parent
 def run(scale: float, rng: np.random.Generator, folder: Path) -> tuple[int, list[str]]:
     """Try every command with every name of its inputs; return how many, and what was destroyed or not refused."""
     prepare(folder)
-    (folder / "model.llise").write_bytes(b"a model")
     (folder / "figures").mkdir()
     for name in ("confusion.png", "manifold.png"):
         shutil.copyfile(folder / "ref.png", folder / "figures" / name)
@@ -72,8 +71,6 @@ def command_lines(folder: Path) -> Iterator[list[str]]:
     for out in names_of(folder, "ref.png"):
         yield ["diagnose", "ref.png", "copies", "--html", out]
         yield ["diagnose", "--html", out, "ref.png", "copies"]
-        yield ["fit", "ref.png", "-o", out]
-        yield ["fit", "-o", "ref.png", out]
         if out.endswith(".png"):
             yield ["distort", "ref.png", "--kind", "blur", "--mse", "20", "-o", out]
             yield ["distort", out, "--kind", "blur", "--mse", "20", "-o", "ref.png"]
@@ -81,9 +78,6 @@ def command_lines(folder: Path) -> Iterator[list[str]]:
         for images in (["copies"], ["shortcut"], [f"{folder}/copies"], ["copies/"], ["copies/a.png", "copies/b.png"]):
             yield ["diagnose", "ref.png", *images, "--html", out]
             yield ["diagnose", "--html", out, "--", "ref.png", *images]
-    for out in names_of(folder, "model.llise"):
-        yield ["diagnose", "ref.png", "copies", "--model", "model.llise", "--html", out]
-        yield ["diagnose", "ref.png", "copies", "--html", "model.llise", "--model", out]
     for image in names_of(folder, "figures/manifold.png"):
         yield ["reproduce", "--image", image, "--out", "."]
         yield ["reproduce", "--out", str(folder), "--image", image]
@@ -102,7 +96,6 @@ def read_only_runs(folder: Path, complete: bool) -> Iterator[str]:
     (folder / "elsewhere").chmod(0o555)
     for arguments in (
         ["diagnose", "ref.png", "copies", "--html", "elsewhere/r.html"],
-        ["fit", "ref.png", "-o", "elsewhere/m.llise"],
         ["distort", "ref.png", "--kind", "blur", "--mse", "20", "-o", "elsewhere/x.png"],
     ):
         status, out, errors = _finished(folder, arguments)

@@ -15,15 +15,13 @@ import numpy as np
 from PIL import Image
 
 from attacks.program import left_behind, prepare, start
-from llise.storage.models import read_header
 
 NAME = "kills, signals and closed streams"
 COUNT = 200
 NUMBERS = (signal.SIGKILL, signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 COMMANDS = {
-    "report.html": ["diagnose", "ref.png", "copies", "copies", "--no-manifold", "--quiet", "--html", "out/report.html"],
-    "model.llise": ["fit", "ref.png", "--quiet", "-o", "out/model.llise"],
+    "report.html": ["diagnose", "ref.png", "copies", "copies", "--quiet", "--html", "out/report.html"],
     "copy.png": ["distort", "ref.png", "--kind", "blur", "--mse", "20", "-o", "out/copy.png"],
 }
 """Commands by the file that each writes in the folder ``out``."""
@@ -104,12 +102,10 @@ def _before_the_program(status: int, errors: bytes) -> bool:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a report, model or picture is complete."""
+    """Whether a report or picture is complete."""
     try:
         if path.suffix == ".html":
             return path.read_text(encoding="utf-8").rstrip().endswith("</html>")
-        if path.suffix == ".llise":
-            return read_header(path).class_name == "Diagnoser"
         with Image.open(path) as picture:
             picture.load()
             return True

@@ -67,7 +67,7 @@ def run(scale: float, rng: np.random.Generator, folder: Path) -> tuple[int, list
         for number in range(start, end):
             noisy = picture + rng.normal(0, 1 + number % 20, picture.shape)
             Image.fromarray(np.clip(noisy, 0, 255).astype(np.uint8)).save(copies / f"{number:05}.png")
-        used, out = peak(["diagnose", "small.png", "copies", "--csv", "--html", "r.html", "--no-manifold"], folder)
+        used, out = peak(["diagnose", "small.png", "copies", "--csv", "--html", "r.html"], folder)
         peaks.append(used)
         if out.count("\n") != end + 1:
             failures.append(f"{out.count(chr(10)) - 1} rows for {end} copies")

@@ -21,7 +21,7 @@ import joblib
 import numpy as np
 
 import llise
-from attacks.picture_bytes import encoded, scene
+from attacks.picture_bytes import scene
 
 NAME = "workers"
 KILLS = 40
@@ -66,11 +66,11 @@ def cluster(workers: int = 2) -> Iterator[Any]:
 
 
 def answer(reference: np.ndarray, copy: np.ndarray, path: Path) -> bytes:
-    """The bytes of the model of a reference, and where a copy lies in it."""
-    model = llise.Diagnoser(reference).fit()
+    """The bytes of the manifold of a reference's distorted copies, and where a copy lies in it."""
+    images = llise.datasets.training_set(reference, levels=(50, 200), warn=False).images
+    model = llise.LLISE(2, n_neighbors=4).fit(images)
     llise.save(model, path)
-    placed = next(model.diagnose([copy]))
-    return path.read_bytes() + placed.nearest.tobytes() + placed.position.tobytes()
+    return path.read_bytes() + model.transform(copy[None]).tobytes()
 
 
 def kill_a_worker(client: Any, stage: str, delay: float, work: Callable[[], bytes], notes: Path) -> tuple[bytes, bool]:
@@ -198,11 +198,10 @@ def wrong_addresses() -> Iterator[dict[str, str]]:
 
 
 def _wrong_addresses(folder: Path) -> tuple[int, list[str]]:
-    (folder / "reference.png").write_bytes(encoded(scene(64, 64), "PNG"))
     failures = []
     with wrong_addresses() as addresses:
         for what, address in addresses.items():
-            command = [sys.executable, "-m", "llise", "fit", "reference.png", "-o", "model", "--scheduler", address]
+            command = [sys.executable, "-m", "llise", "reproduce", "--quick", "--out", "out", "--scheduler", address]
             begin = time.monotonic()
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
             seconds = time.monotonic() - begin

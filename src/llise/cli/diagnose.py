@@ -21,7 +21,7 @@ from llise.cli.options import (
     no_align_option,
     quiet_option,
 )
-from llise.cli.running import complain, note, progress, session
+from llise.cli.running import complain, note, progress, say, session
 
 if TYPE_CHECKING:
     from llise.look import Diagnoser, Diagnosis
@@ -173,9 +173,9 @@ def judge_files(
 def say_why(diagnosis: Diagnosis) -> None:
     """Print on standard error what the network said of each region, and the scores of the kinds that were tried."""
     if diagnosis.model:
-        click.echo(f"{diagnosis.file}: model {diagnosis.model.name} {diagnosis.model.digest}", err=True)
-    for reason in diagnosis.why:
-        click.echo(str(reason), err=True)
+        say(f"{diagnosis.file}: model {diagnosis.model.name} {diagnosis.model.digest}", err=True)
+    for line in (line for reason in diagnosis.why for line in str(reason).splitlines()):
+        say(line, err=True)
 
 
 def _expand(paths: Sequence[str | Path]) -> list[tuple[str, str | None]]:

@@ -91,7 +91,7 @@ class CustomKinds:
 
 
 def _fitted(kinds: tuple[str, ...], piece: Piece) -> Chain | None:
-    return Refit(piece, {"remakes": 1}).of(kinds) if kinds[0] in registry.names() else None
+    return Refit(piece, {"remakes": 1, "enough": 1.0}).of(kinds) if kinds[0] in registry.names() else None
 
 
 def pooled(look: Look, mask: np.ndarray) -> np.ndarray:

@@ -307,7 +307,7 @@ def _unknown_words(fault: Fault) -> str:
     words = f"{', '.join([strength_word(fault.severity.get(UNKNOWN, 0.0)), *adjectives])} {NOUNS[UNKNOWN]}{grid}"
     if not fault.nearest_kinds:
         return words
-    return f"{words}, nearest to {' and '.join(NOUNS[kind] for kind in fault.nearest_kinds)},"
+    return f"{words}, nearest to {' and '.join(kind_noun(kind) for kind in fault.nearest_kinds)},"
 
 
 def _with(noun: str, setting: str, alone: bool) -> str:
