@@ -110,7 +110,7 @@ def _polished(
 
 
 Way = tuple[Callable[[float], BlurSettings], float]
-"""BlurSettings by strength, and the strength at which they end."""
+"""Settings by strength, and the strength at which they end."""
 
 
 def _border(rng: np.random.Generator) -> str:

@@ -37,7 +37,7 @@ Found = tuple[BlurSettings, list[BlurSettings]]
 
 
 def find_blur(pair: Pair, start: BlurSettings | None = None) -> Found:
-    """BlurSettings of the blur of least squared error; `pair` may have colours."""
+    """Settings of the blur of least squared error; `pair` may have colours."""
     plane = pair.plane()
     part = plane.inside(MARGIN).cut(WINDOW, MARGIN)
     trials = _Trials(part)

@@ -188,11 +188,11 @@ class _ScaledTable(CoderPath):
 
 
 Way = tuple[Callable[[float], JpegSettings], float]
-"""JpegSettings by strength, and the strength at which they end."""
+"""Settings by strength, and the strength at which they end."""
 
 
 def pillow_settings(quality: int) -> JpegSettings:
-    """JpegSettings of the standard tables at a whole quality."""
+    """Settings of the standard tables at a whole quality."""
     return JpegSettings(
         float(quality), steps_of(quality_table(quality)), steps_of(quality_table(quality, CHROMA_TABLE))
     )

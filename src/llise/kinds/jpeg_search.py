@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 def find_jpeg(pair: Pair, start: JpegSettings | None = None) -> Found:
-    """JpegSettings of the coder of least squared error."""
+    """Settings of the coder of least squared error."""
     found = [_luma(pair, (0, 0))]
     if _share_left(pair, found[0]) > WELL:
         other = _grid(pair)

@@ -134,7 +134,7 @@ def _draw_crop(kind: Misalignment, image: np.ndarray, rng: np.random.Generator) 
 
 
 def crop_settings(crop: tuple[int, int, int, int], shape: tuple[int, ...], method: str) -> MisalignmentSettings:
-    """MisalignmentSettings of a picture that was cut and enlarged again."""
+    """Settings of a picture that was cut and enlarged again."""
     top, left, bottom, right = crop
     down, across = shape[0] / (shape[0] - top - bottom), shape[1] / (shape[1] - left - right)
     scale, stretch = 50 * (down + across) - 100, 50 * (across - down)
