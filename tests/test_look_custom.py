@@ -76,7 +76,7 @@ def nothing_stays():
         own.unregister(name)
 
 
-def told(model, count=12, change=fog):
+def told(model, count=8, change=fog):
     """Share of copies that are called fog."""
     found = []
     for number in range(count):
@@ -118,7 +118,7 @@ def test_few_examples_are_never_sure(model, examples):
     kinds.register("fog", examples(1))
     (source,) = sources()
     custom = fit_kinds(model, [samples_of(model, source)])
-    assert custom.probabilities(samples_of(model, source).values).max() <= 2 / 3
+    assert custom.probabilities(samples_of(model, source).values).max() <= 2 / 3 + 1e-9
 
 
 def test_a_file_of_a_kind_is_read_as_it_was_written(model, examples, tmp_path):

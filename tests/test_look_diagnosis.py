@@ -91,7 +91,7 @@ def test_a_fault_without_a_name_is_unknown(picture):
 
 
 def test_false_alarms_decide_by_the_p_value(picture):
-    score = {**DEFAULTS["score"], "known": np.linspace(-12, 0, 400).tolist()}
+    score = {**DEFAULTS["score"], "known": np.linspace(-60, 0, 400).tolist()}
     copy = made(picture, "blur", 2.0)
     model = model_of(("blur",), score=score)
     p_value = diagnose(picture, [copy], model=model)[0].faults[0].p_value
@@ -156,7 +156,7 @@ def test_small_and_narrow_pictures_get_an_answer(shape):
 @pytest.mark.parametrize("level", [0, 90, 255])
 def test_a_flat_copy_gets_an_answer(picture, level):
     diagnosis = diagnose(picture, [np.full_like(picture, level)], model=model_of(("content",)))[0]
-    assert diagnosis.verdict[0] in ("content", "unknown") and np.isfinite(diagnosis.confidence)
+    assert diagnosis.verdict != ("original",) and 0 <= diagnosis.confidence <= 1
 
 
 @pytest.mark.parametrize("reference", [np.zeros((64, 64), np.uint8), np.full((64, 64, 3), 200, np.uint8)])

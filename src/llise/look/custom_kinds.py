@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import ndimage
@@ -22,7 +23,7 @@ from llise.kinds.own import OwnKind, OwnSettings
 from llise.kinds.search import draw_copy
 from llise.kinds.sources import KindError, Source
 from llise.look.measures import likeness
-from llise.look.refit import Chain, Piece, Refit, cut_piece
+from llise.look.refit import Refit, cut_piece
 from llise.look.regions import Look, Model
 from llise.look.scoring import Candidate, Scored
 
@@ -59,7 +60,7 @@ class CustomKinds:
     weights: np.ndarray
     offsets: np.ndarray
     most: np.ndarray
-    tuned: dict[str, float]
+    refit: dict[str, Any]
 
     def probabilities(self, values: np.ndarray) -> np.ndarray:
         """Probability of each custom kind (n, kinds); the rest is that of the built-in ones."""
@@ -68,7 +69,7 @@ class CustomKinds:
         shares = np.exp(with_none - np.logaddexp.reduce(with_none, axis=1, keepdims=True))[:, :-1]
         return np.minimum(shares, self.most)
 
-    def weighed(self, scored: Scored, look: Look, pictures: tuple[np.ndarray, np.ndarray], most: int) -> Scored:
+    def weighed(self, scored: Scored, look: Look, pictures: tuple[np.ndarray, np.ndarray]) -> Scored:
         """A scored region with the custom kinds among its candidates."""
         shares = self.probabilities(pooled(look, scored.region.mask)[None])[0]
         rest = max(1 - float(shares.sum()), 0.0)
@@ -81,17 +82,15 @@ class CustomKinds:
         ordered = tuple(sorted([*built_in, *custom], key=lambda one: -one.probability))
         if best.kinds[0] not in self.names:
             return replace(scored, candidates=ordered, confidence=rest * scored.confidence)
-        chain = _fitted(best.kinds, cut_piece(*pictures, scored.region.mask, most))
+        chain = None
+        if best.kinds[0] in registry.names():  # not one of examples
+            chain = Refit(cut_piece(*pictures, scored.region.mask, self.refit["pixels"]), self.refit).of(best.kinds)
         if chain is not None:
             fitted = replace(
                 best, chain=chain, explained=chain.explained, settings={best.kinds[0]: chain.steps[0][1].parameters}
             )
             ordered = tuple(fitted if one is best else one for one in ordered)
         return Scored(scored.region, ordered, best.kinds, best.probability, 1.0, {best.kinds[0]: 1.0})
-
-
-def _fitted(kinds: tuple[str, ...], piece: Piece) -> Chain | None:
-    return Refit(piece, {"remakes": 1, "enough": 1.0}).of(kinds) if kinds[0] in registry.names() else None
 
 
 def pooled(look: Look, mask: np.ndarray) -> np.ndarray:
@@ -120,7 +119,7 @@ def fit_kinds(model: Model, samples: list[CustomSamples]) -> CustomKinds:
     weights, offsets = _regression([*own, none], model.tuned["custom"]["ridge"])
     offsets = offsets + [_shift(number, own, none, samples, model.tuned["custom"]) for number in range(len(own))]
     most = np.array([1 - 1 / (len(np.unique(one.groups)) + 2) for one in samples])  # Laplace's rule of succession
-    return CustomKinds(tuple(one.name for one in samples), mean, scale, weights, offsets, most, model.tuned["custom"])
+    return CustomKinds(tuple(one.name for one in samples), mean, scale, weights, offsets, most, model.tuned["refit"])
 
 
 def _regression(classes: list[np.ndarray], ridge: float) -> tuple[np.ndarray, np.ndarray]:

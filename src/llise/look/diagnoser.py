@@ -184,7 +184,7 @@ class Diagnoser:
         for region in find_regions(look, sets, tuned["regions"]):
             scored = score_region(region, likelihood, (reference, copy), tuned, self.false_alarms)
             if self.custom:
-                scored = self.custom.weighed(scored, look, (reference, copy), tuned["refit"]["pixels"])
+                scored = self.custom.weighed(scored, look, (reference, copy))
             found.append(scored)
         return found
 

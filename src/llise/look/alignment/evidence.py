@@ -112,7 +112,7 @@ def _smear(plain: Registration, found: Registration, at: np.ndarray, method: str
     trail = [plain.interpolated("bilinear")(*plain.level.sources(part * at, rows, cols)) for part in TRAIL]
     ones = np.ones_like(target)
     matrix = np.stack([*trail, ones, -ones, target])  # the offset may have any sign
-    triangle = np.linalg.qr((matrix * np.sqrt(weights)).T, mode="r").astype(np.float64)
+    triangle = np.asarray(np.linalg.qr((matrix * np.sqrt(weights)).T, mode="r"), np.float64)
     fitted, rest = nnls(triangle[:, :-1], triangle[:, -1])
     shares = fitted[: len(TRAIL)] / max(float(fitted[: len(TRAIL)].sum()), 1e-9)
     mean = float(shares @ TRAIL)

@@ -1,6 +1,6 @@
 """Where pixels of a misaligned copy come from, and two pictures reduced by halves.
 
-A misalignment is five numbers, those of :class:`llise.kinds.misalignment.MisalignmentSettings`: shift_x and shift_y in pixels,
+A misalignment is five numbers, as in :mod:`llise.kinds.misalignment`: shift_x and shift_y in pixels,
 rotation in degrees, scale and stretch in per cent.
 """
 
