@@ -89,8 +89,10 @@ def test_the_likelihood_of_a_set_is_a_mixture_of_both_answers():
     product = alone[..., chosen].sum(-1) + without[..., others].sum(-1)
     expected = np.log(0.3 * np.exp(look.sets[..., SETS.index(("blur", "jpeg"))]) + 0.7 * np.exp(product))
     tuned = {**TUNED, "sets_share": 0.3, "floor": -99.0}
-    np.testing.assert_allclose(Likelihood(look, SETS, tuned).of(label_of(("blur", "jpeg"))), expected, rtol=1e-4)
-    three = Likelihood(look, SETS, {**tuned, "sets_share": 0.0}).of(label_of(("contrast", "blur", "jpeg")))
+    np.testing.assert_allclose(
+        Likelihood(look, SETS, tuned).of([label_of(("blur", "jpeg"))])[..., 0], expected, rtol=1e-4
+    )
+    three = Likelihood(look, SETS, {**tuned, "sets_share": 0.0}).of([label_of(("contrast", "blur", "jpeg"))])[..., 0]
     chosen = [KINDS.index(kind) for kind in ("contrast", "blur", "jpeg")]
     others = [number for number in range(len(KINDS)) if number not in chosen]
     np.testing.assert_allclose(three, alone[..., chosen].sum(-1) + without[..., others].sum(-1), rtol=1e-4)

@@ -89,14 +89,16 @@ class Likelihood:
         self.sets, self.known = look.sets, {label_of(kinds): number for number, kinds in enumerate(sets)}
         self.share, self.floor = tuned["sets_share"], tuned["floor"]
 
-    def of(self, label: int, place: Any = ...) -> np.ndarray:
-        """Log-probability of a set of kinds in all blocks, or in some of them; not below the floor."""
-        chosen = [number for number in range(len(KINDS)) if label >> number & 1]
-        value = self.none[place] + self.odds[place][..., chosen].sum(axis=-1)
-        if label in self.known:
-            known = self.sets[place][..., self.known[label]]
-            value = np.logaddexp(value + np.log1p(-self.share), known + np.log(self.share))
-        return np.maximum(value, self.floor)
+    def of(self, labels: list[int] | np.ndarray, place: Any = ...) -> np.ndarray:
+        """Log-probability (..., labels) of sets of kinds in all blocks, or in some of them; not below the floor."""
+        member = (np.asarray(labels)[:, None] >> np.arange(len(KINDS)) & 1).astype(np.float32)
+        value = self.odds[place] @ member.T + self.none[place][..., None]
+        known = [(number, self.known[int(label)]) for number, label in enumerate(labels) if int(label) in self.known]
+        if known:
+            columns, codes = (list(pair) for pair in zip(*known))
+            told = self.sets[place][..., codes] + np.float32(np.log(self.share))
+            value[..., columns] = np.logaddexp(value[..., columns] + np.float32(np.log1p(-self.share)), told)
+        return np.maximum(value, np.float32(self.floor))
 
     def labels(self, odds: np.ndarray) -> list[int]:
         """Sets that may be meant where kinds have these log-odds (n, 17): those the network knows, and likely ones."""
@@ -124,18 +126,26 @@ def find_regions(look: Look, sets: tuple[tuple[str, ...], ...], tuned: dict[str,
 
 def label_area(likelihood: Likelihood, place: Any, mask: np.ndarray, tuned: dict[str, Any]) -> np.ndarray:
     """Labels of the blocks of one area, -1 outside."""
-    odds = likelihood.odds[place][mask]
-    smooth_odds = _smoothed(likelihood.odds[place], mask)[mask]
-    labels = np.array(likelihood.labels(np.concatenate([odds, smooth_odds, odds.mean(axis=0, keepdims=True)])))
-    logp = np.stack([likelihood.of(int(label), place) for label in labels])
-    # Those with most votes of smoothed blocks are tried, and the best for the whole area.
-    votes = np.bincount(_smoothed(np.moveaxis(logp, 0, -1), mask)[mask].argmax(axis=-1), minlength=len(labels))
-    order = np.argsort(-votes, kind="stable")[: tuned["candidates"]]
-    tried = np.unique([*order[votes[order] > 0], logp[:, mask].sum(axis=1).argmax()])
-    energy = Energy(-logp[tried], mask, tuned["price"] * (labels[tried] > 0), tuned["border"])
+    odds = likelihood.odds[place]
+    inside = odds[mask]
+    seen = np.concatenate([inside, _smoothed(odds, mask)[mask], inside.mean(axis=0, keepdims=True)])
+    labels = np.array(likelihood.labels(seen))
+    logp = likelihood.of(labels, place)
+    # Those with most votes of blocks and then of smoothed blocks are tried, and the best ones for the whole area.
+    whole = np.argsort(-logp[mask].sum(axis=0, dtype=np.float64), kind="stable")[: tuned["candidates"]]
+    some = np.union1d(_voted(logp[mask], 2 * tuned["candidates"]), whole)
+    tried = np.union1d(some[_voted(_smoothed(logp[..., some], mask)[mask], tuned["candidates"])], whole[:1])
+    labels, logp = labels[tried], np.moveaxis(logp[..., tried], -1, 0)
+    energy = Energy(-logp, mask, tuned["price"] * (labels > 0), tuned["border"])
     out = np.full(mask.shape, -1, np.int64)
-    out[mask] = labels[tried][energy.minimised()[mask]]
+    out[mask] = labels[energy.minimised()[mask]]
     return out
+
+
+def _voted(logp: np.ndarray, most: int) -> np.ndarray:
+    """The labels (n, labels) that are best in most blocks."""
+    votes = np.bincount(logp.argmax(axis=1), minlength=logp.shape[1])
+    return np.flatnonzero(votes) if np.count_nonzero(votes) <= most else np.argsort(-votes, kind="stable")[:most]
 
 
 def _smoothed(values: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -78,10 +78,9 @@ def likeliest(likelihood: Likelihood, mask: np.ndarray, most: int) -> list[tuple
     top = [1 << int(kind) for kind in np.argsort(-mean)[: MOST_KINDS + 1] if 1 << int(kind) != UNKNOWN_BIT]
     mixed = {sum(some) for count in range(1, MOST_KINDS + 1) for some in combinations(top, count)}
     labels = sorted({*likelihood.labels(mean[None]), *mixed} - {0, UNKNOWN_BIT})
-    means = np.array([float(likelihood.of(label, mask).mean(dtype=np.float64)) for label in labels])
-    order = np.argsort(-means, kind="stable")[:most]
-    unknown = float(likelihood.of(UNKNOWN_BIT, mask).mean(dtype=np.float64))
-    return [*((kinds_of(labels[at]), float(means[at])) for at in order), ((UNKNOWN,), unknown)]
+    *means, unknown = likelihood.of([*labels, UNKNOWN_BIT], mask).mean(axis=0, dtype=np.float64)
+    order = np.argsort(-np.array(means), kind="stable")[:most]
+    return [*((kinds_of(labels[at]), float(means[at])) for at in order), ((UNKNOWN,), float(unknown))]
 
 
 def candidates_of(
