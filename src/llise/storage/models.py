@@ -30,15 +30,19 @@ FORMAT_VERSION = 1
 LIBRARIES = ("llise", "numpy", "scipy", "scikit-learn", "scikit-image", "numba")
 
 
-version = cache(metadata.version)
-"""The version of an installed library; looking it up takes milliseconds, so it is done once."""
+@cache
+def version(library: str) -> str:
+    """The version of a library, looked up once because that takes milliseconds; llise may be run uninstalled."""
+    import llise
+
+    return llise.__version__ if library == "llise" else metadata.version(library)
 
 
 class ModelError(ValueError):
     """A model cannot be saved or loaded; the message names the file and says what to do."""
 
 
-FORM = FileForm("llise", "a model of llise", "llise fit", "fit it again", ModelError)
+FORM = FileForm("llise", "a model of llise", "llise.save", "fit it again", ModelError)
 
 
 class Savable(Protocol):
@@ -189,7 +193,7 @@ def load(path: str | os.PathLike[str], check: Callable[[Header], None] | None = 
     >>> import llise
     >>> llise.load("absent.llise")
     Traceback (most recent call last):
-    llise.storage.models.ModelError: absent.llise: no such file; name a file made by llise fit
+    llise.storage.models.ModelError: absent.llise: no such file; name a file made by llise.save
     """
     header, arrays = _read(Path(path))
     if check is not None:
@@ -200,7 +204,7 @@ def load(path: str | os.PathLike[str], check: Callable[[Header], None] | None = 
     except Exception as error:  # whatever a state of the wrong shape provokes
         reason = printable(" ".join(str(error).split())) or type(error).__name__
         raise ModelError(
-            f"{path}: not a usable {header.class_name} ({reason}); make it again, with llise fit or save"
+            f"{path}: not a usable {header.class_name} ({reason}); fit it again, and save it with llise.save"
         ) from error
 
 
