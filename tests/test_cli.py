@@ -92,18 +92,6 @@ def test_help_lists_all_commands_and_imports_no_heavy_library(run):
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "\n"
 
 
-def test_the_false_alarm_rate_decides_what_is_unknown(tmp_path, run):
-    reference = llise.datasets.reference()[100:228, 100:228]
-    Image.fromarray(reference).save(tmp_path / "a.png")
-    Image.fromarray(llise.distortions.apply(reference, "luminance", 300, warn=False)).save(tmp_path / "b.png")
-    verdicts = {}
-    for rate in ("0", "0.999"):
-        done = run("diagnose", tmp_path / "a.png", tmp_path / "b.png", "--json", "--false-alarms", rate)
-        verdicts[rate] = json.loads(done.stdout)["images"][0]["verdict"]
-    assert verdicts == {"0": ["luminance"], "0.999": ["unknown"]}
-    assert run("diagnose", tmp_path / "a.png", tmp_path / "b.png", "--false-alarms", "1").returncode == 2
-
-
 def test_a_diagnosis_imports_nothing_that_it_does_not_need(tmp_path):
     image = llise.datasets.reference()[100:228, 100:228]
     Image.fromarray(image).save(tmp_path / "a.png")
@@ -335,6 +323,8 @@ def test_interrupting_leaves_nothing_half_written(folder, tmp_path, number, dela
     time.sleep(delay)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
+    if "KeyboardInterrupt" in errors and "/llise/" not in errors:
+        pytest.skip("the signal came while Python was starting, before the program")
     # Python itself may end by the signal that came while it was starting: 130 to a shell all the same.
     assert process.returncode in (128 + number, -number), errors
     assert "Traceback" not in errors

@@ -63,7 +63,6 @@ DISTORT = ("distort", "ref.png", "--kind", "blur", "--mse", "50")
     ("teach", "fog", "copies", "-o", "link.png"),
     (*DISTORT, "-o", "./ref.png"),
     ("reproduce", "--image", "figures/manifold.png", "--out", "."),
-    ("reproduce", "--image", "figures/manifold.png", "--docs", "."),
 ], ids=" ".join)  # fmt: skip
 def test_an_output_that_is_an_input_is_refused_before_any_work(folder, arguments):
     before = contents(folder)
@@ -99,7 +98,7 @@ def test_an_output_name_that_is_too_long_is_refused_before_any_work(folder, monk
 
 
 def test_every_path_of_every_command_says_whether_it_is_read_or_written():
-    written = {"--html", "--out", "--docs", "--junit", "--markdown", "--diff"}
+    written = {"--html", "--out", "--junit", "--markdown", "--diff"}
     for command in commands.commands.values():
         for parameter in command.params:
             if isinstance(parameter.type, click.Path):

@@ -283,6 +283,17 @@ def test_why_prints_what_was_tried_on_standard_error(quick, capsys):
     assert [line.split(": ")[0].strip() for line in lines[2:]] == ["blur + jpeg", "unknown"]
 
 
+def test_options_reach_the_diagnoser(quick, monkeypatch):
+    def judge(self, images):
+        assert (self.align, self.false_alarms) == (False, 0.2)
+        return whole(self, images)
+
+    whole = quick.diagnose
+    monkeypatch.setattr(quick, "diagnose", judge)
+    assert run("diagnose", "ref.png", "ref.png", "--no-align", "--false-alarms", "0.2", "--quiet") == 0
+    assert run("diagnose", "ref.png", "ref.png", "--false-alarms", "1") == 2
+
+
 def test_an_unexpected_error_is_one_line_too(quick, monkeypatch, capsys):
     monkeypatch.setattr(quick, "diagnose", lambda self, images: 1 / 0)
     assert run("diagnose", "ref.png", "ref.png", "--quiet") == 1

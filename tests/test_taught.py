@@ -60,7 +60,7 @@ def standin():
     for number in range(60):
         name = ("brick", "coins", "moon", "chelsea", "coffee")[number % 5]
         piece = crop(name, *rng.integers(0, 150, 2), 96)
-        changes = piece + rng.normal(0, rng.uniform(4, 20), piece.shape), piece + rng.uniform(-40, -8), piece * 0.8
+        changes = piece + rng.normal(0, rng.uniform(4, 20), piece.shape), piece + rng.uniform(8, 40), piece * 1.2
         pair = [np.stack([one] * 3, axis=-1) for one in (piece, rounded(changes[number % 3]))]
         assert changed_of(*pair).any()
         look = plain.look(*pair)

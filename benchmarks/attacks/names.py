@@ -113,11 +113,11 @@ READERS = {"table": _read_table, "csv": _read_csv, "json": _read_json}
 
 
 def check_messages(names: list[str], folder: Path) -> Iterator[str]:
-    """A name as the output, as a model, as a command and as a file that is absent."""
+    """A name as the output, as a damaged picture, as a command and as a file that is absent."""
     for name in names:
         for arguments in (
             ["distort", "ref.png", "--kind", "blur", "--mse", "20", "-o", f"out-{name}"[-100:]],
-            ["info", "--", f"bad{name}"[:100]],
+            ["diagnose", "--", "ref.png", f"bad{name}"[:100]],
             ["--", name],
             ["diagnose", "--", "ref.png", f"absent{name}"],
         ):

@@ -78,10 +78,11 @@ def command_lines(folder: Path) -> Iterator[list[str]]:
         for images in (["copies"], ["shortcut"], [f"{folder}/copies"], ["copies/"], ["copies/a.png", "copies/b.png"]):
             yield ["diagnose", "ref.png", *images, "--html", out]
             yield ["diagnose", "--html", out, "--", "ref.png", *images]
+        yield ["teach", "fog", "copies", "-o", out]
+        yield ["teach", "-o", out, "--", "fog", "shortcut"]
     for image in names_of(folder, "figures/manifold.png"):
         yield ["reproduce", "--image", image, "--out", "."]
         yield ["reproduce", "--out", str(folder), "--image", image]
-        yield ["reproduce", "--image", image, "--out", "new", "--docs", "."]
 
 
 def as_ordinary_user() -> None:

@@ -68,7 +68,7 @@ def diagnose(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other; choose one")
-    with session(quiet):
+    with session(quiet, jobs=None):
         from llise.images import ImageError, as_uint8, check_reference, read_image
 
         files = _expand(images)

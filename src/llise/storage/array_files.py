@@ -44,8 +44,8 @@ class FileForm:
 
     Examples
     --------
-    >>> FileForm("llise", "a model of llise", "llise fit", "fit it again", ValueError).made_by
-    'llise fit'
+    >>> FileForm("llise", "a model of llise", "llise.save", "fit it again", ValueError).made_by
+    'llise.save'
     """
 
     key: str
@@ -95,10 +95,10 @@ def read_arrays(path: Path, form: FileForm) -> tuple[Any, dict[str, np.ndarray]]
 
     Examples
     --------
-    >>> form = FileForm("llise", "a model of llise", "llise fit", "fit it again", ValueError)
+    >>> form = FileForm("llise", "a model of llise", "llise.save", "fit it again", ValueError)
     >>> read_arrays(Path("absent.llise"), form)
     Traceback (most recent call last):
-    ValueError: absent.llise: no such file; name a file made by llise fit
+    ValueError: absent.llise: no such file; name a file made by llise.save
     """
     from safetensors import SafetensorError, safe_open
 

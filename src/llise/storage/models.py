@@ -41,7 +41,7 @@ class ModelError(ValueError):
     """A model cannot be saved or loaded; the message names the file and says what to do."""
 
 
-FORM = FileForm("llise", "a model of llise", "llise fit", "fit it again", ModelError)
+FORM = FileForm("llise", "a model of llise", "llise.save", "fit it again", ModelError)
 
 
 class Savable(Protocol):
@@ -192,7 +192,7 @@ def load(path: str | os.PathLike[str], check: Callable[[Header], None] | None = 
     >>> import llise
     >>> llise.load("absent.llise")
     Traceback (most recent call last):
-    llise.storage.models.ModelError: absent.llise: no such file; name a file made by llise fit
+    llise.storage.models.ModelError: absent.llise: no such file; name a file made by llise.save
     """
     header, arrays = _read(Path(path))
     if check is not None:
@@ -203,7 +203,7 @@ def load(path: str | os.PathLike[str], check: Callable[[Header], None] | None = 
     except Exception as error:  # whatever a state of the wrong shape provokes
         reason = printable(" ".join(str(error).split())) or type(error).__name__
         raise ModelError(
-            f"{path}: not a usable {header.class_name} ({reason}); make it again, with llise fit or save"
+            f"{path}: not a usable {header.class_name} ({reason}); fit it again, and save it with llise.save"
         ) from error
 
 
