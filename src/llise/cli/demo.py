@@ -37,7 +37,7 @@ def demo(out: Path, jobs: int, seed: int, quiet: bool) -> int:
     """Diagnose distorted copies of a built-in image, and let the paper's method vote on them.
 
     Makes the paper's twelve distorted copies of the image, diagnoses them, prints a table and writes the copies and
-    an HTML report; then shows the votes of the paper's blocks beside the verdicts. Takes about half a minute.
+    an HTML report; then shows the votes of the paper's blocks beside the verdicts. Takes about a minute.
     """
     with session(quiet, jobs):
         import json

@@ -28,12 +28,10 @@ class Coordinates:
 
 def coordinates_of(learner: Any, images: Any, *, fit: bool) -> Coordinates:
     """Fit a learner to images and return their coordinates, or place images on a manifold that was learned before."""
-    if fit:
-        learner.fit(images)
-    blocks = learner.embedding_ if fit else learner.embed(images)
-    b, n, p = blocks.shape
-    rows = np.ascontiguousarray(blocks.transpose(1, 0, 2)).reshape(n, b * p)
-    return Coordinates([str(name) for name in learner.get_feature_names_out()], rows, learner.place(blocks))
+    rows = learner.fit_transform(images) if fit else learner.transform(images)
+    b, _, p = learner.embedding_.shape
+    places = learner.place(rows.reshape(len(rows), b, p).transpose(1, 0, 2))
+    return Coordinates([str(name) for name in learner.get_feature_names_out()], rows, places)
 
 
 def check_table(path: str | os.PathLike[str]) -> None:
