@@ -101,39 +101,7 @@ def judge_files(
     why: bool = False,
     verdicts: list[list[str]] | None = None,
 ) -> int:
-    """Diagnose images one after the other, print a row for each and write a report.
-
-    Parameters
-    ----------
-    diagnoser : Diagnoser
-        Fitted.
-    reference : str
-        Name of the reference.
-    paths : sequence of str or path
-        Files and folders.
-    form : {"table", "csv", "json"}
-        What to print on standard output.
-    html : Path, optional
-        The report's file.
-    quiet : bool
-        Show no progress.
-    reported : sequence of str
-        Problems that were reported before any work.
-    background : tuple of int, optional
-        Colour on which transparent pixels are laid.
-    verdicts : list, optional
-        The labels of each image are appended to it.
-
-    Returns
-    -------
-    int
-        1 where any image failed, otherwise 0.
-
-    Examples
-    --------
-    >>> judge_files(diagnoser, "original.png", ["copies"], "table", None, quiet=True)  # doctest: +SKIP
-    0
-    """
+    """Diagnose images one after the other, print a row for each and write a report."""
     files = _expand(paths)
     rows = _rows(form, reference, [name for name, _ in files], color=diagnoser.pixels.ndim == 3)
     failures = 0

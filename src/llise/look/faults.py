@@ -95,10 +95,7 @@ def _nature(
 
 
 def _extended(region: np.ndarray, texture: np.ndarray, others: np.ndarray, tuned: dict[str, float]) -> np.ndarray:
-    """The region, over the whole picture but for other faults where it has nearly all blocks with texture.
-
-    Flat blocks look the same before and after many kinds, so that nothing can be measured there.
-    """
+    """The region, over the whole picture but for other faults where it has nearly all blocks with texture."""
     rough = texture >= min(tuned["texture"], float(np.median(texture)))
     covers = np.count_nonzero(region & rough) >= tuned["whole"] * np.count_nonzero(rough & ~others)
     return region | ~others if covers and region.mean() > tuned["most"] else region

@@ -80,10 +80,7 @@ def _check_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
 def teach(
     name: str, source: str | os.PathLike[str], title: str | None = None, model: Model | None = None
 ) -> CustomSamples:
-    """Learn a kind from a folder of examples, or from the function that a Python file registers under this name.
-
-    Nothing stays registered. KindError or ExampleError say what is wrong.
-    """
+    """Learn a kind from a folder of examples, or from the function that a Python file registers under this name."""
     own.check_free(name)
     names: tuple[str, ...] = (name,)
     if Path(source).suffix == ".py":
@@ -103,10 +100,7 @@ def teach(
 
 
 def register_file(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Register the kinds of a ``.kind`` file, or of a Python file, which is run; return their names.
-
-    KindError if the file cannot be used; none of its kinds is registered then.
-    """
+    """Register the kinds of a ``.kind`` file, or of a Python file, which is run; return their names."""
     path = Path(path)
     if path.suffix not in (".kind", ".py"):
         raise KindError(f"{path}: neither a .kind file of llise teach nor a Python file; name one of these")

@@ -65,11 +65,7 @@ def rounding_of(reference: np.ndarray, copy: np.ndarray, outside: np.ndarray) ->
 
 
 def likeness(reference: np.ndarray, copy: np.ndarray) -> float:
-    """Correlation of the block means of two lumas, each less its neighbourhood; 1 where nothing can be told.
-
-    The reference is smoothed by several widths, as a blurred copy of a smooth picture has nothing else left, and the
-    best correlation counts. A negative is as much alike. Even strong noise hardly moves the mean of a block.
-    """
+    """Correlation of the block means of two lumas, each less its neighbourhood; 1 where nothing can be told."""
     own, other = (by_block(picture).mean(axis=-1) for picture in (reference, copy))
     b = _relief(other)
     spread = _relief(own).std()

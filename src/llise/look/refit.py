@@ -195,10 +195,7 @@ class Refit:
         return Chain(steps, tuple(images), tuple(drawn), noise, self._loss(rest, noise), share)
 
     def _loss(self, rest: np.ndarray, noise: np.ndarray) -> float:
-        """Mean of log(v) + r / v over places, where r is the power that is left and v that which is expected.
-
-        What is expected is smoothed over 5 x 5 places, because a drawn part is not where the one of the copy is.
-        """
+        """Mean of log(v) + r / v over places, where r is the power that is left and v that which is expected."""
         mask = self.piece.mask.astype(np.float32)
         count, left, expected = (_by_place(values * mask) for values in (np.ones_like(mask), _mean(rest), _mean(noise)))
         used = count > 0

@@ -40,11 +40,7 @@ def write_map(
     title: str = "Map of images",
     about: str = "",
 ) -> None:
-    """Write the page.
-
-    ``background`` are places of the training images where the others were placed among them; with ``ranks`` the page
-    opens with places evened out.
-    """
+    """Write the page."""
     known = in_order(set(classes or ()))
     data: dict[str, Any] = {
         "places": _rounded(places),

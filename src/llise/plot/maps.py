@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from PIL import Image
 
-from llise.look.result import BLOCK_LABELS, Diagnosis
 from llise.labels import LABELS
+from llise.look.result import BLOCK_LABELS, Diagnosis
 from llise.output.class_colours import class_colours, in_order
 from llise.output.label_words import COLOURS, NAMES, label_colours, label_name
 from llise.output.thumbnails import eight_bits

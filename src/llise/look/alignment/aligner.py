@@ -133,10 +133,7 @@ class Aligner:
         return _Place(plain, plain, plain.refined(at, method, n_steps=6 if method == "nearest" else 2), method)
 
     def _settled_at(self, place: _Place) -> tuple[np.ndarray, np.ndarray]:
-        """The place, as simple as fits as well, and half widths of its 90 % intervals.
-
-        Simple: not stretched, not turned, of the same size, shifted by whole pixels.
-        """
+        """The place, as simple as fits as well, and half widths of its 90 % intervals."""
         exact = Registration(place.found.level, ALL_POINTS, place.found.margin)
         last = exact.step(place.at, place.method, robust=True)
         spreads = np.maximum(last.deviations() * self.tuned["deviations"], self.tuned["least_deviations"])
@@ -165,10 +162,7 @@ class Aligner:
     def _with_interpolation(
         self, picture: np.ndarray, copy: np.ndarray, box: tuple[slice, slice], method: str
     ) -> np.ndarray:
-        """The moved reference, with the copy in blocks that differ by no more than another interpolation does.
-
-        Where most blocks are not so, the copy has another fault everywhere, and they stay as they are.
-        """
+        """The moved reference, with the copy in blocks that differ by no more than another interpolation does."""
         share = self.tuned["nearest_tolerance" if method == "nearest" else "tolerance"]
         size = (3, 3, *(1,) * (picture.ndim - 2))
         around = ndimage.maximum_filter(picture, size).astype(np.float32) - ndimage.minimum_filter(picture, size)

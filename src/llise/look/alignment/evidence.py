@@ -33,11 +33,7 @@ CODED_SIDE = 160
 
 
 def fall_of(registration: Registration, at: np.ndarray, method: str, others: tuple[np.ndarray, ...] = ()) -> float:
-    """How much of the error aligning removes, against what remains.
-
-    Interpolation smooths too: of a blurred copy, the way back lowers the error as much as the way there. So the
-    least error of the unmoved reference, of the way back and of `others` counts.
-    """
+    """How much of the error aligning removes, against what remains."""
     places, chosen, _ = registration.steep(at)
     target = registration.target[chosen]
     values = registration.interpolated(method)(*places)
