@@ -11,8 +11,8 @@ from samples import context, picture, two_regions
 
 import llise
 from llise import plot
+from llise.diagnosis.result import BLOCK_LABELS
 from llise.labels import LABELS
-from llise.look.result import BLOCK_LABELS
 from llise.output.words import COLOURS, NAMES
 
 PLACES = np.random.default_rng(0).normal(size=(21, 2))

@@ -16,10 +16,10 @@ from PIL import Image
 from samples import SCENES, QuickDiagnoser, blur_over_jpeg, context, diagnosis, fault, picture
 
 import llise
-import llise.look
+import llise.diagnosis
 from llise.cli.main import main
+from llise.diagnosis.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, LABELS
-from llise.look.result import BLOCK_LABELS, Interval
 from llise.output.rows import Csv, Json, Table, as_dict
 from llise.output.runs import block_runs
 from llise.storage.files import printable
@@ -224,7 +224,7 @@ def test_names_are_printed_on_one_line_without_control_characters():
 def quick(monkeypatch, tmp_path):
     """The commands with a diagnoser without a model."""
     Quick = type("Diagnoser", (QuickDiagnoser,), {})
-    monkeypatch.setattr(llise.look, "Diagnoser", Quick)
+    monkeypatch.setattr(llise.diagnosis, "Diagnoser", Quick)
     monkeypatch.setitem(vars(llise), "Diagnoser", Quick)
     monkeypatch.chdir(tmp_path)
     Image.fromarray(picture()).save("ref.png")

@@ -24,7 +24,7 @@ from llise.cli.options import (
 from llise.cli.running import complain, note, progress, say, session
 
 if TYPE_CHECKING:
-    from llise.look import Diagnoser, Diagnosis
+    from llise.diagnosis import Diagnoser, Diagnosis
     from llise.output.rows import Rows
     from llise.picture_files.decoding import Background
 
@@ -81,7 +81,7 @@ def diagnose(
             note(f"{skipped}: not an image format that is read; skipped", quiet)
         pixels = read_image(reference, color=True, background=background)
         check_reference(as_uint8(pixels), name=str(reference))
-        from llise.look import Diagnoser
+        from llise.diagnosis import Diagnoser
 
         diagnoser = Diagnoser(pixels)
         diagnoser.align, diagnoser.false_alarms = not no_align, false_alarms

@@ -34,8 +34,8 @@ def _registered(context: click.Context, parameter: click.Parameter, files: tuple
     """Register the kinds of the files until the command ends."""
     if not files or context.resilient_parsing:
         return files
+    from llise.diagnosis.kind_files import register_file
     from llise.kinds.own import unregister
-    from llise.look.kind_files import register_file
 
     for file in files:
         for name in register_file(file):

@@ -171,7 +171,7 @@ def _diagnosed(outcome: Outcome, comparison: Comparison, rules: Rules) -> Outcom
         status = Status.PASS if UNKNOWN in (rules.allow or {}) else Status.UNKNOWN
         message = f"differs, but no fault can be named: the reference is {reason}"
         return replace(outcome, status=gravest([outcome.status, status]), message=message)
-    from llise.look import Diagnoser
+    from llise.diagnosis import Diagnoser
 
     pictures = comparison.colors or (reference, comparison.copy)
     diagnosis = next(Diagnoser(pictures[0], align=rules.align).diagnose([pictures[1]]))

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llise.look.result import Fault
+    from llise.diagnosis.result import Fault
 
 
 class Status(Enum):

@@ -25,7 +25,7 @@ from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS, UNKNOWN
 from llise.picture_files.decoding import Background, color_of
 
 if TYPE_CHECKING:
-    from llise.look.result import Fault
+    from llise.diagnosis.result import Fault
 
 WEAK = 1.0
 """Mean squared error inside its region below which the kind of a fault is hard to tell, so that any is allowed."""

@@ -81,7 +81,7 @@ def _prepared(kind_files: tuple[Path, ...]) -> None:
     """Leave Ctrl-C to the main process, and register the kinds of one's own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if kind_files:
-        from llise.look.kind_files import register_file
+        from llise.diagnosis.kind_files import register_file
 
         for file in kind_files:
             register_file(file)

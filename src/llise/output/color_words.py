@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from llise.diagnosis.result import Interval
 from llise.kinds import registry
-from llise.look.result import Interval
 from llise.output.settings import about, number
 
 CHANNELS = ("red", "green", "blue")

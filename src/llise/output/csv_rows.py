@@ -6,9 +6,9 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
+from llise.diagnosis.color_measures import ColorMeasures
+from llise.diagnosis.result import Diagnosis, Fault
 from llise.labels import COLOR_KINDS, FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT, UNKNOWN
-from llise.look.color_measures import ColorMeasures
-from llise.look.result import Diagnosis, Fault
 from llise.output.text import csv_cell
 from llise.output.words import verdict_sentence
 

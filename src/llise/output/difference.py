@@ -71,8 +71,8 @@ def _regions(outcome: Outcome, comparison: Comparison) -> list[tuple[np.ndarray,
     """Blocks, colour and name of each fault, or of the changed blocks."""
     if not outcome.faults:
         return [(comparison.differences.changed, NEUTRAL, "")]
+    from llise.diagnosis.result import BLOCK_LABELS
     from llise.kinds.sources import names
-    from llise.look.result import BLOCK_LABELS
     from llise.output.label_words import label_colours, label_name
 
     labels = (*BLOCK_LABELS, *names())

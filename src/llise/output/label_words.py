@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from llise.diagnosis.result import BLOCK_LABELS
 from llise.kinds import registry
 from llise.kinds.sources import title_of
 from llise.labels import UNKNOWN
-from llise.look.result import BLOCK_LABELS
 
 COLOURS = (
     "#009e73", "#e69f00", "#56b4e9", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#999999",

@@ -19,8 +19,8 @@ import numpy as np
 
 from llise import __version__
 from llise.colours import stacked
+from llise.diagnosis.result import Diagnosis, Fault, Reason
 from llise.labels import LETTERS, UNKNOWN
-from llise.look.result import Diagnosis, Fault, Reason
 from llise.output.label_words import label_colours, label_name
 from llise.output.pictures import (
     DIFFERENCE_BYTES_PER_PIXEL,

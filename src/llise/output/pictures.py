@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from llise.diagnosis.result import Diagnosis
 from llise.differences import BLOCK
-from llise.look.result import Diagnosis
 
 DISPLAY_SIDE = 1024
 """Longest side of a displayed picture in pixels."""

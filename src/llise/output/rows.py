@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, Protocol
 
+from llise.diagnosis.color_measures import ColorMeasures
+from llise.diagnosis.result import Diagnosis, Fault
 from llise.labels import COLOR_KINDS
-from llise.look.color_measures import ColorMeasures
-from llise.look.result import Diagnosis, Fault
 from llise.output.csv_rows import Csv
 from llise.output.runs import block_runs
 from llise.output.settings import impulse_count, setting_words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from llise.diagnosis.result import Fault, Interval
 from llise.labels import MISALIGNMENT
-from llise.look.result import Fault, Interval
 
 FEW = 20
 """Number of pixels below which impulses are counted instead of given as a share."""

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from llise.diagnosis.result import Diagnosis, Fault, Interval
 from llise.labels import COLOR_KINDS, MISALIGNMENT, UNKNOWN
-from llise.look.result import Diagnosis, Fault, Interval
 from llise.output.color_words import color_words
 from llise.output.label_words import COLOURS, NAMES, NOUNS, kind_noun  # noqa: F401 (others import them from here)
 from llise.output.settings import FEW, about, impulse_count, misalignment_words, number, pixel_words
@@ -46,7 +46,7 @@ def verdict_sentence(diagnosis: Diagnosis) -> str:
     --------
     >>> from types import SimpleNamespace
     >>> import numpy as np
-    >>> from llise.look.result import Fault, Interval
+    >>> from llise.diagnosis.result import Fault, Interval
     >>> fault = Fault(("jpeg",), 0.97, np.ones((8, 8), bool), (0, 0, 64, 64), 1.0, {"jpeg": 80.0},
     ...               {"jpeg": {"quality": Interval(12, 10, 14)}})
     >>> verdict_sentence(SimpleNamespace(faults=[fault], is_copy=True, image=np.zeros((64, 64))))

@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from PIL import Image
 
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis
 from llise.labels import LABELS
-from llise.look.result import BLOCK_LABELS, Diagnosis
 from llise.output.class_colours import class_colours, in_order
 from llise.output.label_words import COLOURS, NAMES, label_colours, label_name
 from llise.output.thumbnails import eight_bits
@@ -179,7 +179,7 @@ def block_map(
     Parameters
     ----------
     diagnosis : Diagnosis or array of int (rows, cols)
-        A diagnosis, or the codes of labels (indices into :data:`llise.look.result.BLOCK_LABELS`).
+        A diagnosis, or the codes of labels (indices into :data:`llise.diagnosis.result.BLOCK_LABELS`).
     image : ndarray of uint8, shape (h, w), optional
         The image below; that of the diagnosis if left out.
     block_size : int, default 8

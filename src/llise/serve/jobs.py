@@ -21,7 +21,7 @@ from llise.storage.files import atomic_write
 if TYPE_CHECKING:
     import numpy as np
 
-    from llise.look import Diagnoser, Diagnosis
+    from llise.diagnosis import Diagnoser, Diagnosis
 
 
 class Job:
@@ -81,7 +81,7 @@ class Job:
                 file.path.unlink(missing_ok=True)
 
     def _judge_all(self) -> None:
-        from llise.look import Diagnoser
+        from llise.diagnosis import Diagnoser
 
         pixels = self._read(self.reference)
         check_reference(pixels, name=self.reference.name)

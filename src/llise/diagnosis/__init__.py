@@ -3,7 +3,7 @@
 align -> one look of the network -> regions -> refit and score -> faults
 """
 
-from llise.look.diagnoser import Diagnoser, diagnose
-from llise.look.result import Diagnosis, Fault, Interval
+from llise.diagnosis.diagnoser import Diagnoser, diagnose
+from llise.diagnosis.result import Diagnosis, Fault, Interval
 
 __all__ = ["Diagnoser", "Diagnosis", "Fault", "Interval", "diagnose"]

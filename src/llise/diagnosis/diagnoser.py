@@ -13,18 +13,18 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from llise.colours import stacked, without_colour
+from llise.diagnosis.alignment import AlignedReference, Aligner, misalignment_fault
+from llise.diagnosis.color_measures import ColorMeasures
+from llise.diagnosis.custom_kinds import CustomKinds, learned
+from llise.diagnosis.faults import faults_of, reasons
+from llise.diagnosis.measures import Measures, block_errors, likeness, measure_copy, rounding_of
+from llise.diagnosis.regions import Likelihood, Model, find_regions
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, ModelName, Rounding, box_of, label_blocks
+from llise.diagnosis.scoring import Scored, score_region
 from llise.differences import BLOCK, by_block
 from llise.images import as_pixels, as_uint8, check_reference, check_same_size
 from llise.kinds.sources import sources
 from llise.labels import UNKNOWN
-from llise.look.alignment import AlignedReference, Aligner, misalignment_fault
-from llise.look.color_measures import ColorMeasures
-from llise.look.custom_kinds import CustomKinds, learned
-from llise.look.faults import faults_of, reasons
-from llise.look.measures import Measures, block_errors, likeness, measure_copy, rounding_of
-from llise.look.regions import Likelihood, Model, find_regions
-from llise.look.result import BLOCK_LABELS, Diagnosis, Fault, ModelName, Rounding, box_of, label_blocks
-from llise.look.scoring import Scored, score_region
 from llise.memory import keep_freed_memory
 
 FALSE_ALARMS = 0.01

@@ -7,7 +7,7 @@ from training import score_fit
 from training.score_fit import Labelled, calibration, fit, fit_weights
 from training.tuned import DEFAULTS
 
-from llise.look.scoring import COLUMNS, calibrated, p_value, probabilities, strangeness
+from llise.diagnosis.scoring import COLUMNS, calibrated, p_value, probabilities, strangeness
 
 N = len(COLUMNS)
 TRUTH = np.linspace(-1.5, 1.5, N)
@@ -127,7 +127,7 @@ def test_the_whole_fit_gives_numbers_that_the_diagnosis_takes():
 
 
 def test_strangeness_is_how_much_more_unknown_scores():
-    from llise.look.scoring import Candidate
+    from llise.diagnosis.scoring import Candidate
 
     candidates = [Candidate(("blur",), 0.0), Candidate(("jpeg",), 0.0), Candidate(("unknown",), 0.0)]
     assert strangeness(candidates, np.array([1.0, 3.0, 2.0])) == -1

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis.color_measures import ColorMeasures
+from llise.diagnosis.scoring import Candidate
 from llise.differences import BLOCK
 from llise.labels import COLOR_KINDS, FURTHER_KINDS, LABELS, MISALIGNMENT, UNKNOWN
-from llise.look.color_measures import ColorMeasures
-from llise.look.scoring import Candidate
 
 BLOCK_LABELS = (*LABELS, UNKNOWN, *FURTHER_KINDS, MISALIGNMENT, *COLOR_KINDS)
 """Labels of blocks; the position of a name is its code in :attr:`Diagnosis.block_labels`."""
@@ -27,7 +27,7 @@ class Interval(NamedTuple):
 
     Examples
     --------
-    >>> from llise.look.result import Interval
+    >>> from llise.diagnosis.result import Interval
     >>> Interval(2.1, 1.9, 2.3).value
     2.1
     """
@@ -96,7 +96,7 @@ class Fault:
     Examples
     --------
     >>> import numpy as np
-    >>> from llise.look.result import Fault, Interval
+    >>> from llise.diagnosis.result import Fault, Interval
     >>> region = np.array([[True, False]])
     >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
     >>> Fault(("blur",), 0.97, region, (0, 0, 8, 8), 0.5, {"blur": 80.0}, estimate, 0.98)

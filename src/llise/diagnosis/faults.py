@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from llise.diagnosis.measures import nature_of
+from llise.diagnosis.result import Fault, Interval, Reason, box_of
+from llise.diagnosis.scoring import Scored
 from llise.differences import pixels_of
 from llise.labels import UNKNOWN
-from llise.look.measures import nature_of
-from llise.look.result import Fault, Interval, Reason, box_of
-from llise.look.scoring import Scored
 
 
 def assemble(scored: list[Scored]) -> list[tuple[tuple[str, ...], list[Scored]]]:

@@ -16,16 +16,16 @@ import numpy as np
 from scipy import ndimage
 
 from llise.colours import stacked
+from llise.diagnosis.measures import likeness
+from llise.diagnosis.refit import Refit, cut_piece
+from llise.diagnosis.regions import Look, Model
+from llise.diagnosis.scoring import Candidate, Scored
 from llise.images import as_uint8
 from llise.kinds import registry
 from llise.kinds.examples import ExampleError, Examples
 from llise.kinds.own import OwnKind, OwnSettings
 from llise.kinds.search import draw_copy
 from llise.kinds.sources import KindError, Source
-from llise.look.measures import likeness
-from llise.look.refit import Refit, cut_piece
-from llise.look.regions import Look, Model
-from llise.look.scoring import Candidate, Scored
 
 COPIES, WEAKEST, STRONGEST = 80, 20.0, 1100.0
 """Copies that are made with a function, and their mean squared errors: from hardly seen to strong."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import fft, ndimage
 
+from llise.diagnosis.alignment.places import NOTHING, Level
 from llise.kinds.warping import Interpolator
-from llise.look.alignment.places import NOTHING, Level
 
 
 def search(level: Level, tuned: dict[str, Any]) -> list[np.ndarray]:

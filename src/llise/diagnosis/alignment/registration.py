@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llise.diagnosis.alignment.places import Level, derivatives, way
 from llise.kinds.warping import METHODS, Interpolator
-from llise.look.alignment.places import Level, derivatives, way
 
 MARGIN, CELL = 2, 16
 """Pixels along the borders that are not compared; side of cells within which residuals may depend on one another."""

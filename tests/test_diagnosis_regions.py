@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from look_standin import SETS, look_of
 from training.tuned import DEFAULTS
 
-from llise.look.energy import DIAGONAL, STRAIGHT, Energy
-from llise.look.regions import KINDS, Likelihood, find_regions, kinds_of, label_of
+from llise.diagnosis.energy import DIAGONAL, STRAIGHT, Energy
+from llise.diagnosis.regions import KINDS, Likelihood, find_regions, kinds_of, label_of
 
 TUNED = DEFAULTS["regions"]
 

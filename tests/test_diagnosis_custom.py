@@ -6,11 +6,11 @@ from look_standin import changed_of, features_of, look_of, model_of
 from PIL import Image
 
 from llise import kinds
+from llise.diagnosis import Diagnoser
+from llise.diagnosis.custom_kinds import draw_piece, fit_kinds, function_samples, pooled, samples_of
+from llise.diagnosis.kind_files import load_kind, register_file, save_kind, teach
 from llise.kinds import own
 from llise.kinds.sources import KindError, names, sources
-from llise.look import Diagnoser
-from llise.look.custom_kinds import draw_piece, fit_kinds, function_samples, pooled, samples_of
-from llise.look.kind_files import load_kind, register_file, save_kind, teach
 
 
 def fog(image, strength, rng):
@@ -93,7 +93,7 @@ def test_a_kind_is_learned_from_examples(model, examples, count, least):
 
 
 def test_a_kind_is_learned_from_a_function_and_its_strength_found(model, monkeypatch):
-    monkeypatch.setattr("llise.look.custom_kinds.COPIES", 30)
+    monkeypatch.setattr("llise.diagnosis.custom_kinds.COPIES", 30)
     kinds.register("fog", fog)
     assert told(model) >= 0.8
     piece, copy = drawn(1, lambda image, rng: fog(image, 0.4, rng))

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import fft
 
+from llise.diagnosis.alignment.places import Level
 from llise.kinds.warping import Interpolator
-from llise.look.alignment.places import Level
 
 RINGS = 24
 """Rings of spatial frequencies up to half a cycle in a pixel, each with a factor of its own."""

@@ -8,15 +8,15 @@ from look_standin import changed_of, look_of, model_of
 from training.tuned import DEFAULTS
 
 from llise.colours import stacked
+from llise.diagnosis import Diagnoser, diagnose
+from llise.diagnosis.custom_kinds import _picture
+from llise.diagnosis.measures import block_errors, likeness, nature_of
+from llise.diagnosis.regions import label_of
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, Interval
 from llise.differences import pixels_of
 from llise.images import ImageError
 from llise.kinds import registry
 from llise.kinds.fitting import as_bytes
-from llise.look import Diagnoser, diagnose
-from llise.look.custom_kinds import _picture
-from llise.look.measures import block_errors, likeness, nature_of
-from llise.look.regions import label_of
-from llise.look.result import BLOCK_LABELS, Diagnosis, Fault, Interval
 
 
 @pytest.fixture(scope="module")

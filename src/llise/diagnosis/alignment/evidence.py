@@ -9,16 +9,16 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-from llise.kinds.jpeg_quality import CoefficientPairs
-from llise.look.alignment.matched_blur import match_blur
-from llise.look.alignment.places import NOTHING
-from llise.look.alignment.registration import (
+from llise.diagnosis.alignment.matched_blur import match_blur
+from llise.diagnosis.alignment.places import NOTHING
+from llise.diagnosis.alignment.registration import (
     Registration,
     fit_line,
     mean_square,
     robust_weights,
     usual_size,
 )
+from llise.kinds.jpeg_quality import CoefficientPairs
 
 COLUMNS = ("constant", "log fall", "log strain", "long smear", "cells", "coded", "log way")
 

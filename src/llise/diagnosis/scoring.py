@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from llise.diagnosis.refit import Chain, Piece, Refit, cut_piece
+from llise.diagnosis.regions import MOST_KINDS, UNKNOWN_BIT, Likelihood, Region, kinds_of
 from llise.differences import by_block
 from llise.kinds.fitting import ROUNDING
 from llise.labels import UNKNOWN
-from llise.look.refit import Chain, Piece, Refit, cut_piece
-from llise.look.regions import MOST_KINDS, UNKNOWN_BIT, Likelihood, Region, kinds_of
 
 COLUMNS = (
     "log-probability", "gap to the best", "log unexplained", "the same, capped", "unlike", "texture", "follows detail",

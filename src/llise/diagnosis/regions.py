@@ -3,7 +3,7 @@
     E = - sum of the log-probabilities of the blocks' labels + border * length of borders + price * number of labels
 
 A label is a set of kinds, kept as an integer whose bit k stands for kind k of :data:`KINDS`; 0 is the original. The
-energy is minimised by :mod:`llise.look.energy`.
+energy is minimised by :mod:`llise.diagnosis.energy`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis.energy import EIGHT, Energy
 from llise.labels import COLOR_KINDS, NAMED_KINDS, UNKNOWN
-from llise.look.energy import EIGHT, Energy
 
 KINDS = (*NAMED_KINDS, *COLOR_KINDS, UNKNOWN)
 """Kinds that the network tells apart, in its order."""
@@ -47,7 +47,7 @@ class Look(Protocol):
 class Model:
     """A trained network and all numbers that were learned with it.
 
-    background : (n, ...) what it says of regions with built-in kinds, see :func:`llise.look.custom_kinds.pooled`.
+    background : (n, ...) what it says of regions with built-in kinds, see :func:`llise.diagnosis.custom_kinds.pooled`.
     """
 
     name: str

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from llise.diagnosis.custom_kinds import CustomSamples, samples_of
+from llise.diagnosis.diagnoser import shipped_model
+from llise.diagnosis.regions import Model
 from llise.kinds import own, sources
 from llise.kinds.sources import KindError
-from llise.look.custom_kinds import CustomSamples, samples_of
-from llise.look.diagnoser import shipped_model
-from llise.look.regions import Model
 from llise.storage.array_files import FileForm, digest_of, read_arrays
 from llise.storage.files import atomic_write
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
+from llise.diagnosis.alignment.evidence import columns, fall_of
+from llise.diagnosis.alignment.matched_blur import match_blur
+from llise.diagnosis.alignment.places import NAMES, NOTHING, Level, is_whole, pyramid, reductions, sources, way
+from llise.diagnosis.alignment.registration import ALL, Registration
+from llise.diagnosis.alignment.search import search
+from llise.diagnosis.result import Fault, Interval
 from llise.differences import BLOCK, by_block, pixels_of
 from llise.images import as_uint8
 from llise.kinds.misalignment import MisalignmentSettings, moved
 from llise.labels import MISALIGNMENT
-from llise.look.alignment.evidence import columns, fall_of
-from llise.look.alignment.matched_blur import match_blur
-from llise.look.alignment.places import NAMES, NOTHING, Level, is_whole, pyramid, reductions, sources, way
-from llise.look.alignment.registration import ALL, Registration
-from llise.look.alignment.search import search
-from llise.look.result import Fault, Interval
 
 FEW_POINTS, SOME_POINTS, ALL_POINTS = 20_000, 70_000, 300_000
 """Pixels on which the first steps at full size, the others, and the last one of them, are measured, at most."""

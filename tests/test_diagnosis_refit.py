@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from training.tuned import DEFAULTS
 
+from llise.diagnosis.custom_kinds import _picture
+from llise.diagnosis.refit import GRID, Refit, cut_piece
 from llise.kinds import registry
 from llise.kinds.fitting import as_bytes
-from llise.look.custom_kinds import _picture
-from llise.look.refit import GRID, Refit, cut_piece
 
 TUNED = DEFAULTS["refit"]
 
