@@ -1,6 +1,6 @@
 """Pictures of the kinds of distortion, made while the site is built.
 
-In a document, the comment ``<!-- kind: jpeg -->`` stands for the picture of one kind. A repository browser shows nothing.
+In a document, ``<!-- kind: jpeg -->`` stands for the picture of one kind; a repository browser shows nothing.
 """
 
 import re
