@@ -1,7 +1,4 @@
-"""Kinds of distortion: what each one promises, how it is drawn at random, and how a new one is added."""
-
-import re
-from pathlib import Path
+"""Kinds of distortion: what each one promises, how it is drawn at random."""
 
 import numpy as np
 import pytest
