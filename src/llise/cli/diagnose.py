@@ -200,4 +200,3 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None, background:
         raise ImageError(f"{name}: {error}") from None
     diagnosis.file = name
     return diagnosis
-

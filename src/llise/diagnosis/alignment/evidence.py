@@ -7,7 +7,6 @@ their place; a filter that blurs lets it fit as well where it lies; a mosaic has
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
 
 from llise.diagnosis.alignment.matched_blur import match_blur
 from llise.diagnosis.alignment.places import NOTHING
@@ -109,6 +108,8 @@ def _smear(plain: Registration, found: Registration, at: np.ndarray, method: str
     ones = np.ones_like(target)
     matrix = np.stack([*trail, ones, -ones, target])  # the offset may have any sign
     triangle = np.asarray(np.linalg.qr((matrix * np.sqrt(weights)).T, mode="r"), np.float64)
+    from scipy.optimize import nnls  # only here: slow to import
+
     fitted, rest = nnls(triangle[:, :-1], triangle[:, -1])
     shares = fitted[: len(TRAIL)] / max(float(fitted[: len(TRAIL)].sum()), 1e-9)
     mean = float(shares @ TRAIL)
