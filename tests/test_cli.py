@@ -37,7 +37,6 @@ COMMANDS = (
     "distort",
     "info",
     "reproduce",
-    "benchmark",
     "cache",
     "completion",
 )
