@@ -49,7 +49,7 @@ def draw_pair(rng: np.random.Generator, misaligned: bool) -> tuple[np.ndarray, n
 
 
 def columns_of(pairs: int, seed: int, tuned: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, list[dict[str, float]]]:
-    """Columns of the pairs that are looked at to the end, which of them are misaligned, and how far off the place is."""
+    """Columns of the pairs that are looked at to the end, which of them are misaligned, how far off the place is."""
     rows, truth, off = [], [], []
     for number in range(pairs):
         rng = np.random.default_rng((seed, number))

@@ -55,6 +55,6 @@ DEFAULTS: dict[str, Any] = {
         "least_deviations": [0.015, 0.015, 0.003, 0.006, 0.006],  # half widths in the units of the five numbers
         "tolerance": 0.1,
         "nearest_tolerance": 1.0,  # of the range around a pixel, that interpolation may leave
-        "weights": [-3.9, 0.0, -2.0, -8.9, -12.0, -2.0, 0.0],  # of llise.look.alignment.evidence.COLUMNS
+        "weights": [-0.38, 0.09, -1.3, -12.0, -5.8, -0.39, 0.45],  # of llise.look.alignment.evidence.COLUMNS
     },
 }
