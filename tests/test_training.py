@@ -1,6 +1,5 @@
 """A small run of the one command that trains: from pictures to the two files of the model and its history."""
 
-import json
 import os
 import subprocess
 import sys
@@ -15,55 +14,45 @@ from llise import network
 pytest.importorskip("torch", reason="the training needs torch")
 
 ROOT = Path(__file__).parents[1]
-SMALL = ("--seconds", "25", "--score-seconds", "20", "--score-scenes", "12", "--workers", "1", "--batch", "2",
+SMALL = ("--seconds", "25", "--score-seconds", "20", "--score-scenes", "30", "--workers", "1", "--batch", "2",
          "--capacity", "300", "--side", "64", "--widths", "8", "16", "16", "24")  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("training")
-    pictures = {
-        f"{name}{k}": getattr(data, name)()[k : k + 300, :300] for name in ("astronaut", "coffee") for k in (0, 90)
-    }
-    np.savez(folder / "photos.npz", **pictures)
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "training", str(folder / "run"), "--why", "a small run", "--name", "small"]
     command += ["--pictures", str(folder / "photos.npz"), "--into", str(folder / "model"), *SMALL]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-3000:]
+    return subprocess.run([*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("training")
+    crops = {
+        f"{name}{k}": getattr(data, name)()[k : k + 300, :300] for name in ("astronaut", "coffee") for k in (0, 90)
+    }
+    np.savez(folder / "photos.npz", **crops)
     return folder
 
 
-def test_the_command_writes_a_model_that_looks(trained):
-    model = network.load(trained / "model" / "model.safetensors", trained / "model" / "model.json")
+def test_the_command_trains_and_refuses_to_calibrate_on_too_little(folder):
+    done = run(folder)
+    assert done.returncode == 1 and "expected 150: draw more of them, or train longer" in done.stderr
+    draft = folder / "run" / "model"
+    model = network.load(draft / "model.safetensors", draft / "model.json")
     reference = data.chelsea()[:70, :90]
     said = network.look(reference, 255 - reference, model)
     assert model.name == "small" and said.kinds.shape == (9, 12, len(model.kinds))
     assert np.isfinite(said.sets).all() and np.isfinite(said.kinds).all()
+    assert not (folder / "model").exists()
 
 
-def test_the_score_was_fitted_and_the_history_written(trained):
-    from training.tuned import DEFAULTS
-
-    told = json.loads((trained / "model" / "model.json").read_text())
-    assert told["tuned"]["score"]["weights"] != DEFAULTS["score"]["weights"]
-    assert "a small run" in (trained / "model" / "HISTORY.md").read_text()
-
-
-def test_a_second_run_takes_what_is_there(trained):
-    before = (trained / "run" / "net.pt").stat().st_mtime
-    assert (trained / "run" / "model" / "scored").exists() and (trained / "run" / "network.json").exists()
-    command = [
-        sys.executable,
-        "-m",
-        "training",
-        str(trained / "run"),
-        "--why",
-        "again",
-        "--into",
-        str(trained / "model"),
-    ]
-    command += ["--pictures", str(trained / "photos.npz"), *SMALL]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=120)
-    assert (trained / "run" / "net.pt").stat().st_mtime == before
+def test_a_second_run_goes_on_and_publishes(folder):
+    """With the score said to be fitted, the files are put in their place and the history is written."""
+    before = (folder / "run" / "net.pt").stat().st_mtime
+    (folder / "run" / "model" / "scored").touch()
+    done = run(folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (folder / "run" / "net.pt").stat().st_mtime == before
+    assert {file.name for file in (folder / "model").iterdir()} == {"model.safetensors", "model.json", "HISTORY.md"}
+    assert "a small run" in (folder / "model" / "HISTORY.md").read_text()

@@ -116,7 +116,11 @@ def score(given: argparse.Namespace, pictures: Path, draft: Path) -> None:
     files = [str(file) for file in sorted(shards.glob("*.npz"))]
     command = [sys.executable, "-m", "training.score_fit", str(draft / "model.json"), *files]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    subprocess.run([*command, "--most", str(given.score_scenes)], check=True, cwd=ROOT, env=environment)
+    done = subprocess.run([*command, "--most", str(given.score_scenes)], cwd=ROOT, env=environment)
+    if done.returncode:
+        sys.exit(
+            f"the score was not fitted (see above); {draft} holds the network with numbers that are not calibrated"
+        )
     (draft / "scored").touch()
 
 

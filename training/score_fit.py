@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -150,7 +151,8 @@ def crossed(regions: list[Labelled], ridge: float = RIDGE) -> list[np.ndarray]:
     folds = np.array([one.group % FOLDS for one in regions])
     scores: list[np.ndarray] = [np.zeros(0)] * len(regions)
     for fold in np.unique(folds):
-        weights = fit_weights([one for one, other in zip(regions, folds) if other != fold], ridge)
+        others = [one for one, other in zip(regions, folds) if other != fold]
+        weights = fit_weights(others or regions, ridge)
         for number in np.flatnonzero(folds == fold):
             scores[number] = regions[number].table @ weights
     return scores
@@ -266,6 +268,10 @@ def main() -> None:
         delayed(regions_of)(given.model, shard, each) for shard in given.shards
     )
     regions = [region for found in tqdm(tasks, "refitting", len(given.shards)) for region in found]
+    if len(regions) < LEAST_REGIONS:
+        sys.exit(
+            f"{len(regions)} regions in these scenes; expected {LEAST_REGIONS}: draw more of them, or train longer"
+        )
     content = json.loads(given.model.read_text())
     content["tuned"] = fit(regions, tuned)
     temporary = given.model.with_suffix(".tmp")
