@@ -29,7 +29,6 @@ DEFAULTS: dict[str, Any] = {
         "sizes": [6, 30, 200],  # blocks that divide regions into classes with a calibration each
         "calibration": [[[0.0, 0.0], [1.0, 1.0]]],  # one curve, or one for each class: probability -> share right
         "sure": {"gap": 2.0, "explained": 0.97, "confidence": 0.99},  # when one refit is enough, and what it is worth
-        "said": 0.7,  # calibrated probability from which a confidence of .7 or more is said
         "known": [],  # sorted strangeness of regions with named kinds, for p-values
     },
     "faults": {
