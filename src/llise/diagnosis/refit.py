@@ -27,6 +27,9 @@ LEAST_GAIN = 0.01
 
 Steps = tuple[tuple[str, Fit], ...]
 
+_NOT_YET = Fit({})
+"""Stands for a kind that could not be fitted to what the others leave so far."""
+
 
 @dataclass(frozen=True, eq=False)
 class Piece:
@@ -52,6 +55,11 @@ class Chain:
     loss: float
     explained: float
     remakes: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its kinds have been fitted."""
+        return all(fit is not _NOT_YET for _, fit in self.steps)
 
     @property
     def is_random(self) -> bool:
@@ -118,20 +126,21 @@ class Refit:
                 steps = start(order)
                 if steps and (chain := self._made(steps)):
                     found.append(chain)
-                    if chain.explained >= self.tuned["enough"]:
-                        return replace(chain, remakes=min(self._spent, self.tuned["remakes"]))
+                    # What random kinds account for, they account for in any order: the likeliest one is looked for.
+                    if chain.explained >= self.tuned["enough"] and chain.is_whole and not chain.is_random:
+                        return replace(chain, remakes=self._spent)
             chains += sorted(found, key=lambda chain: chain.loss)[:1]
         if not chains:
             return None
-        best, *others = sorted(chains, key=lambda chain: chain.loss)
-        if len(kinds) > 1:
+        best, *others = sorted(chains, key=lambda chain: (not chain.is_whole, chain.loss))
+        if len(kinds) > 1 and not (best.is_whole and best.explained >= self.tuned["enough"]):
             best = min((self._turn(chain) for chain in (best, *others[:1])), key=lambda chain: chain.loss)
         while len(kinds) > 1 and best.explained < self.tuned["enough"]:
             better = self._turn(best)
             if better.loss > best.loss - LEAST_GAIN:
                 break
             best = better
-        return replace(best, remakes=min(self._spent, self.tuned["remakes"]))
+        return replace(best, remakes=min(self._spent, self.tuned["remakes"])) if best.is_whole else None
 
     def _spend(self) -> bool:
         """Count a fit or a remake; False if there were enough."""
@@ -150,17 +159,13 @@ class Refit:
         return self._alone[kind]
 
     def _one_after_the_other(self, order: tuple[str, ...]) -> Steps | None:
-        """Each kind fitted to the copy after those before it."""
-        if (first := self._fitted_alone(order[0])) is None:
-            return None
-        steps, image = [(order[0], first)], first.apply(self.piece.reference)
-        for kind in order[1:]:
-            fit = self._fitted(kind, image, self.piece.copy)
-            if fit is None:
-                return None
-            steps.append((kind, fit))
-            image = fit.apply(image)
-        return tuple(steps)
+        """Each kind fitted to the copy after those before it; one that cannot be is left for later turns."""
+        steps, image = list[tuple[str, Fit]](), self.piece.reference
+        for kind in order:
+            fit = self._fitted(kind, image, self.piece.copy) if steps else self._fitted_alone(kind)
+            steps.append((kind, fit or _NOT_YET))
+            image = steps[-1][1].apply(image)
+        return tuple(steps) if any(fit is not _NOT_YET for _, fit in steps) else None
 
     def _from_the_last(self, order: tuple[str, ...]) -> Steps | None:
         """The second kind fitted to the copy, the first to what that leaves, and the second again."""
@@ -227,8 +232,10 @@ class Refit:
                 while True:
                     kind, fit = chain.steps[number]
                     settings = replace(fit.settings, **{name: factor * getattr(fit.settings, name)})
-                    moved = _with_settings(kind, fit, settings)
-                    trial = moved and self._made(_exchanged(chain.steps, number, moved))
+                    try:
+                        trial = self._made(_exchanged(chain.steps, number, _with_settings(kind, fit, settings)))
+                    except ValueError:  # the kind has no such setting, as an even side of a median
+                        break
                     if not trial or trial.loss >= chain.loss:
                         break
                     chain = trial
@@ -247,8 +254,8 @@ def _numbers(settings: Any) -> list[str]:
     return [name for name, value in values if type(value) is float and value != 0]
 
 
-def _with_settings(name: str, fit: Fit, settings: Any) -> Fit | None:
-    """The fit with other settings; the intervals move along. None if the kind refuses the settings."""
+def _with_settings(name: str, fit: Fit, settings: Any) -> Fit:
+    """The fit with other settings; the intervals move along."""
     kind, old, new = registry.get(name), fit.settings.words(), settings.words()
     moved = {
         word: (low + new[word] - old[word], high + new[word] - old[word])
