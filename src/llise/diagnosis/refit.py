@@ -8,6 +8,7 @@ random kinds are expected to leave there.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields, replace
 from itertools import permutations
 from typing import Any
@@ -106,6 +107,15 @@ def _best_place(
     return top + GRID * int(y), left + GRID * int(x)
 
 
+def fit_or_none(kind: str, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Any = None) -> Fit | None:
+    """Fit a kind; an error in one kind is said as a warning and must not take away the answer of the others."""
+    try:
+        return registry.get(kind).fit(reference, copy, mask, start)
+    except (ArithmeticError, LookupError, ValueError, np.linalg.LinAlgError) as error:
+        warnings.warn(f"{kind} could not be fitted ({type(error).__name__}: {error}); report this", RuntimeWarning, 2)
+        return None
+
+
 class Refit:
     """Fits of sets of kinds to one piece; what several sets need is computed once.
 
@@ -150,12 +160,12 @@ class Refit:
     def _fitted(self, kind: str, reference: np.ndarray, copy: np.ndarray, start: Any = None) -> Fit | None:
         if not self._spend():
             return None
-        return registry.get(kind).fit(reference, copy, self.piece.mask, start)
+        return fit_or_none(kind, reference, copy, self.piece.mask, start)
 
     def _fitted_alone(self, kind: str) -> Fit | None:
         if kind not in self._alone:
             start = self.start.get(kind)
-            self._alone[kind] = registry.get(kind).fit(self.piece.reference, self.piece.copy, self.piece.mask, start)
+            self._alone[kind] = fit_or_none(kind, self.piece.reference, self.piece.copy, self.piece.mask, start)
         return self._alone[kind]
 
     def _one_after_the_other(self, order: tuple[str, ...]) -> Steps | None:

@@ -239,7 +239,7 @@ def _other_options(trials: _Trials, best: Jpeg2000Settings) -> Jpeg2000Settings:
         "block": [(16, 16), (32, 32), (32, 64), (16, 32)],
     }
     for field, values in options.items():
-        other = min((replace(best, **{field: value}) for value in values), key=trials.left)
+        other = min((replace(best, **{field: value}) for value in values), key=trials.left, default=best)
         if trials.left(other) < trials.left(best):
             best = min(best, trials.matched(other), key=trials.left)
     return best
