@@ -178,7 +178,7 @@ def _draw_step(
     if kind == UNKNOWN:
         return _draw_unlisted(image, wanted if rng.random() < 0.5 else np.inf, seed, held_out)
     found = get(kind)
-    draw = found.draw_program(image, np.random.default_rng(seed))
+    draw = found.draw(image, np.random.default_rng(seed))
     name, without_name = NO_NAME.get(kind, ("", ()))
     if without_name and getattr(draw.settings(0.0), name) in without_name:
         return None

@@ -9,7 +9,6 @@ import numpy as np
 import scipy
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn, exact_fit
-from llise.kinds.blur_fit import fit_blur
 from llise.kinds.blur_programs import BlurSettings, blurred
 from llise.kinds.blur_search import MARGIN, WINDOW, find_blur
 from llise.kinds.estimation import RESOLUTION, Pair, pair_of, polished
@@ -25,15 +24,6 @@ class Blur(Kind):
 
     At random it is one of the ways of :mod:`llise.kinds.blur_programs`: Gaussian, box, disc, motion, trail, median and
     bilateral filters, low-pass filters of other shapes, or a reduction in size and back.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.blur import Blur
-    >>> image = np.zeros((1, 5), np.uint8)
-    >>> image[0, 2] = 200
-    >>> Blur().path(image, np.random.default_rng(0))(1.0).round()
-    array([[12., 48., 80., 48., 12.]], dtype=float32)
     """
 
     name = "blur"
@@ -61,12 +51,10 @@ class Blur(Kind):
 
         return path
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         name = rng.choice(list(_WAYS), p=[share for share, _ in _WAYS.values()])
         at, end = _WAYS[name][1](rng, image.shape[:2])
         return drawn(self, image, at, end)
-
-    draw_grey = draw_program
 
     def apply(self, image: np.ndarray, settings: BlurSettings) -> np.ndarray:
         return blurred(image, settings)
@@ -80,10 +68,6 @@ class Blur(Kind):
         settings, near = find_blur(pair, start)
         settings, intervals = _polished(pair.plane().inside(MARGIN).cut(WINDOW, MARGIN), settings, near)
         return exact_fit(self, settings, intervals)
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        found = fit_blur(before, after, mask)
-        return Fit(found.parameters, found.apply)
 
 
 def _polished(

@@ -52,14 +52,6 @@ class BlurFit:
         Shape of the images.
     shift : tuple of float
         Rows and columns by which the blur moves the image: a trail to one side moves it by half of its length.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.blur_fit import BlurFit
-    >>> blur = BlurFit({"sigma": 1.0}, np.ones((8, 5)), gain=1.0, offset=0.0, error=0.0, shape=(8, 8))
-    >>> blur.gaussian(0.5).parameters
-    {'sigma': 0.5}
     """
 
     parameters: dict[str, float]
@@ -71,90 +63,27 @@ class BlurFit:
     shift: tuple[float, float] = (0.0, 0.0)
 
     def apply(self, image: np.ndarray) -> np.ndarray:
-        """Blur an image of any shape, without the line.
-
-        Parameters
-        ----------
-        image : ndarray, shape (h, w)
-            Image to blur.
-
-        Returns
-        -------
-        ndarray, shape (h, w)
-            The blurred image.
-        """
+        """Blur an image of any shape, without the line."""
         response = self.response
         if any(self.shift):
             response = response * _moving(self.shape, self.shift)
         return filtered(image, response, self.shape)
 
     def scaled(self, factor: float) -> BlurFit:
-        """Return a blur of the same shape whose width is about `factor` times this one's.
-
-        Parameters
-        ----------
-        factor : float
-            Factor on the width.
-
-        Returns
-        -------
-        BlurFit
-            The other blur.
-        """
+        """Return a blur of the same shape whose width is about `factor` times this one's."""
         parameters = {name: value if name == "angle" else value * factor for name, value in self.parameters.items()}
         size = np.abs(self.response) if np.iscomplexobj(self.response) else np.clip(self.response, 0, None)
         turn = self.response / np.maximum(size, 1e-6) if np.iscomplexobj(self.response) else np.float32(1)
         return replace(self, parameters=parameters, response=turn * size ** np.float32(factor**2))
 
     def gaussian(self, factor: float) -> BlurFit:
-        """Return the round Gaussian blur whose width is `factor` times that of this one.
-
-        Parameters
-        ----------
-        factor : float
-            Factor on the width.
-
-        Returns
-        -------
-        BlurFit
-            The other blur.
-        """
+        """Return the round Gaussian blur whose width is `factor` times that of this one."""
         sigma = factor * self.parameters["sigma"]
         rows, cols = self.response.shape[0], self.shape[1]
         square = np.fft.fftfreq(rows)[:, None] ** 2 + np.fft.rfftfreq(cols) ** 2
         return replace(
             self, parameters={"sigma": sigma}, response=np.exp(-2 * (np.pi * sigma) ** 2 * square).astype(np.float32)
         )
-
-
-def fit_blur(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, line: bool = False) -> BlurFit:
-    """Find the blur that comes nearest in the sense of least squares.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Images; the region to compare should lie apart from the border, since the image goes on at the opposite one.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare.
-    line : bool
-        Whether grey levels may follow a straight line besides.
-
-    Returns
-    -------
-    BlurFit
-        The blur and the line.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import ndimage
-    >>> from llise.kinds.blur_fit import fit_blur
-    >>> image = np.random.default_rng(0).uniform(0, 255, (64, 64)).astype(np.float32)
-    >>> copy = ndimage.gaussian_filter(image, 1.3, mode="wrap")
-    >>> round(fit_blur(image, copy, np.ones((64, 64), bool)).parameters["sigma"], 1)
-    1.3
-    """
-    return _Search(before, after, mask, line).run()
 
 
 class _Trial(NamedTuple):

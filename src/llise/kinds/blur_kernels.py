@@ -6,26 +6,7 @@ import numpy as np
 
 
 def motion_kernel(length: float, angle: float) -> np.ndarray:
-    """Return the mean along a line.
-
-    Parameters
-    ----------
-    length : float
-        Length of the line in pixels.
-    angle : float
-        Degrees, counter-clockwise from the horizontal.
-
-    Returns
-    -------
-    ndarray, shape (n, n)
-        Weights that are not normalised; n is odd.
-
-    Examples
-    --------
-    >>> from llise.kinds.blur_kernels import motion_kernel
-    >>> motion_kernel(3.0, 0.0)[2]
-    array([0., 1., 1., 1., 0.])
-    """
+    """Return the mean along a line."""
     # Points one pixel apart on the line, each shared between the four pixels around it.
     cosine, sine = np.cos(np.radians(angle)), np.sin(np.radians(angle))
     offsets = _offsets(length / 2)
@@ -34,49 +15,13 @@ def motion_kernel(length: float, angle: float) -> np.ndarray:
 
 
 def disc_kernel(radius: float) -> np.ndarray:
-    """Return the mean over a disc.
-
-    Parameters
-    ----------
-    radius : float
-        Radius in pixels.
-
-    Returns
-    -------
-    ndarray, shape (n, n)
-        Weights that are not normalised; n is odd.
-
-    Examples
-    --------
-    >>> from llise.kinds.blur_kernels import disc_kernel
-    >>> disc_kernel(0.6).round(1)
-    array([[0. , 0.1, 0. ],
-           [0.1, 1. , 0.1],
-           [0. , 0.1, 0. ]], dtype=float32)
-    """
+    """Return the mean over a disc."""
     offsets = _offsets(radius)
     return _coverage(radius, np.hypot(offsets[:, None], offsets))
 
 
 def box_kernel(width: float) -> np.ndarray:
-    """Return the mean over a square.
-
-    Parameters
-    ----------
-    width : float
-        Width in pixels.
-
-    Returns
-    -------
-    ndarray, shape (n, n)
-        Weights that are not normalised; n is odd.
-
-    Examples
-    --------
-    >>> from llise.kinds.blur_kernels import box_kernel
-    >>> box_kernel(2.0)[0]
-    array([0.25, 0.5 , 0.25], dtype=float32)
-    """
+    """Return the mean over a square."""
     weights = _coverage(width / 2, _offsets(width / 2))
     return np.outer(weights, weights)
 

@@ -30,54 +30,13 @@ CELLS_A_CHOICE = 7
 
 
 def cell_of(length: int, side: float, start: float = 0.0) -> np.ndarray:
-    """Return the number of the cell to which each pixel along one axis belongs.
-
-    Parameters
-    ----------
-    length : int
-        Number of pixels.
-    side : float
-        Side of a cell in pixels, 1 or more.
-    start : float
-        Share of a cell that the first one lacks, 0 or more and less than 1.
-
-    Returns
-    -------
-    ndarray of int, shape (length,)
-        Numbers from 0 up, without gaps.
-
-    Examples
-    --------
-    >>> from llise.kinds.cells import cell_of
-    >>> cell_of(6, 2.5).tolist()
-    [0, 0, 1, 1, 1, 2]
-    """
+    """Return the number of the cell to which each pixel along one axis belongs."""
     cells = np.floor((np.arange(length) + 0.5) / side + start).astype(int)
     return np.cumsum(np.diff(cells, prepend=cells[0]) > 0)
 
 
 def cell_means(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Replace each pixel by the mean of its cell.
-
-    Parameters
-    ----------
-    image : ndarray, shape (h, w)
-        Grey image.
-    rows, cols : ndarray of int
-        Cell of each row and of each column, see :func:`cell_of`.
-
-    Returns
-    -------
-    ndarray of float32, shape (h, w)
-        The mosaic.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import cell_means
-    >>> cell_means(np.array([[0, 10, 20, 30]]), np.array([0]), np.array([0, 0, 1, 1]))
-    array([[ 5.,  5., 25., 25.]], dtype=float32)
-    """
+    """Replace each pixel by the mean of its cell."""
     first_row, first_col = (np.flatnonzero(np.diff(cells, prepend=-1)) for cells in (rows, cols))
     sums = np.add.reduceat(np.add.reduceat(image.astype(np.float32), first_row, axis=0), first_col, axis=1)
     return (sums / np.outer(np.bincount(rows), np.bincount(cols)).astype(np.float32))[np.ix_(rows, cols)]
@@ -86,27 +45,7 @@ def cell_means(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndar
 def cell_samples(
     image: np.ndarray, rows: np.ndarray, cols: np.ndarray, at: tuple[float, float] = (0.5, 0.5)
 ) -> np.ndarray:
-    """Replace each pixel by one pixel of its cell.
-
-    Parameters
-    ----------
-    image, rows, cols
-        As for :func:`cell_means`.
-    at : tuple of float
-        Where in the cell, as shares of its height and width, 0 or more and less than 1.
-
-    Returns
-    -------
-    ndarray, shape (h, w)
-        The mosaic, of the image's dtype.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import cell_samples
-    >>> cell_samples(np.array([[0, 10, 20, 30]]), np.array([0]), np.array([0, 0, 1, 1]), (0.0, 0.0))
-    array([[ 0,  0, 20, 20]])
-    """
+    """Replace each pixel by one pixel of its cell."""
     chosen = []
     for cells, share in zip((rows, cols), at):
         count = np.bincount(cells)
@@ -115,25 +54,7 @@ def cell_samples(
 
 
 def cell_medians(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Replace each pixel by the median of its cell, the lower one of the two in the middle.
-
-    Parameters
-    ----------
-    image, rows, cols
-        As for :func:`cell_means`.
-
-    Returns
-    -------
-    ndarray, shape (h, w)
-        The mosaic, of the image's dtype.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import cell_medians
-    >>> cell_medians(np.array([[0, 10, 90, 30]]), np.array([0]), np.array([0, 0, 0, 1]))
-    array([[10, 10, 10, 30]])
-    """
+    """Replace each pixel by the median of its cell, the lower one of the two in the middle."""
     cells = (rows[:, None] * (cols[-1] + 1) + cols).ravel()
     order = np.lexsort((image.ravel(), cells))
     count = np.bincount(cells)
@@ -159,31 +80,7 @@ def nearest_mosaic(
     mask: np.ndarray,
     grids: tuple[tuple[float, float], tuple[float, float]],
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the mosaic with given cells that comes nearest to a copy: of means, medians, single pixels or others.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Reference and copy.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare.
-    grids : tuple of (side, start)
-        Cells along the rows and along the columns, see :func:`cell_of`.
-
-    Returns
-    -------
-    callable
-        Makes the mosaic of an image of the same shape, as float32.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import nearest_mosaic
-    >>> image = np.array([[0.0, 10, 90, 30]])
-    >>> mosaic = nearest_mosaic(image, np.array([[10.0, 10, 30, 30]]), image >= 0, ((1.0, 0.0), (2.0, 0.0)))
-    >>> mosaic(image)
-    array([[10., 10., 30., 30.]], dtype=float32)
-    """
+    """Return the mosaic with given cells that comes nearest to a copy: of means, medians, single pixels or others."""
     rows, cols = (cell_of(length, *grid) for length, grid in zip(before.shape, grids))
     # A part of the image, cut between cells, is enough to tell which it is.
     window = _middle(rows, np.any(mask, axis=1)), _middle(cols, np.any(mask, axis=0))
@@ -224,11 +121,7 @@ def _product(image: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndar
 
 
 def _area_means(length: int, side: float, start: float, form: str) -> np.ndarray:
-    """Matrix (length, length) that replaces pixels along one axis by the mean of their cell, whose borders cut pixels.
-
-    A pixel at a border takes the grey of the cell in which its centre lies ("nearest"), in which it begins ("rounded
-    down"), or of both cells by their areas.
-    """
+    """Matrix (length, length) of the means of cells along one axis, whose borders cut pixels."""
     rows = cell_of(length, side, start)
     first = np.floor(0.5 / side + start)
     borders = (first + np.arange(rows[-1] + 2) - start) * side - (0.5 if form == "rounded down" else 0.0)
@@ -242,11 +135,7 @@ def _area_means(length: int, side: float, start: float, form: str) -> np.ndarray
 
 
 def _sampled(length: int, grid: tuple[float, float]) -> list[np.ndarray]:
-    """For each pixel along one axis, the pixel that its cell repeats, by several conventions.
-
-    It lies at the centre of the cell or at its beginning, where some programs round down to a pixel outside the cell.
-    Most programs make a whole number of cells, which begin at the first pixel.
-    """
+    """For each pixel along one axis, the pixel that its cell repeats, by several conventions."""
     side, start = grid
     whole = length / max(round(length / side), 1)
     pixels = np.arange(length)
@@ -263,10 +152,7 @@ def _sampled(length: int, grid: tuple[float, float]) -> list[np.ndarray]:
 def _found_samples(
     before: np.ndarray, after: np.ndarray, mask: np.ndarray, rows: np.ndarray, cols: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each row and each column, the one of the reference that its cells repeat, by comparing in turn.
-
-    Programs choose it by many rules, which also depend on where the whole picture begins and how long it is.
-    """
+    """For each row and each column, the one of the reference that its cells repeat, by comparing in turn."""
     centres = [np.searchsorted(cells, np.arange(cells[-1] + 1)) + np.bincount(cells) // 2 for cells in (rows, cols)]
     wanted, weight = after[np.ix_(*centres)], mask[np.ix_(*centres)].astype(np.float32)
     chosen = list(centres)
@@ -291,33 +177,7 @@ def _middle(cells: np.ndarray, inside: np.ndarray) -> slice:
 
 
 def find_grid(image: np.ndarray, mask: np.ndarray) -> tuple[float, float] | None:
-    """Find the height of the cells of a mosaic, and where they begin, from the steps between rows.
-
-    Inside of cells there are no steps, or only small ones where something came after the mosaic. Each height and start
-    is rated by the share of all steps that lie between cells, less the share of all places that lie there.
-
-    Parameters
-    ----------
-    image : ndarray, shape (h, w)
-        The mosaic.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to use.
-
-    Returns
-    -------
-    side, start : float, or None
-        Height of a cell, and the share of it that the first one lacks, as for :func:`cell_of`; None if there is no
-        grid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import cell_of, find_grid
-    >>> image = np.random.default_rng(0).uniform(0, 255, (40, 8))[cell_of(64, 3.2)]
-    >>> side, start = find_grid(image, np.ones((64, 8), bool))
-    >>> round(side, 1), round(start, 1)
-    (3.2, 0.0)
-    """
+    """Find the height of the cells of a mosaic, and where they begin, from the steps between rows."""
     inside = mask[1:] & mask[:-1]
     count = np.count_nonzero(inside, axis=1)
     places = np.flatnonzero(count > 0)

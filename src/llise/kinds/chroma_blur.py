@@ -49,16 +49,6 @@ class ChromaBlur(ColorKind):
 
     At random, half of the draws subsample the chroma instead, as coders do; the word of a draw is ``sigma``, for a
     subsampling that of a box of its sides.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.chroma_blur import ChromaBlur
-    >>> image = np.zeros((16, 16, 3), np.uint8)
-    >>> image[:, 8:] = 200, 60, 60
-    >>> copy = ChromaBlur().path(image, np.random.default_rng(0))(2.0)
-    >>> bool(copy[0, 6, 0] > copy[0, 6, 2])
-    True
     """
 
     name = "chroma_blur"
@@ -77,7 +67,7 @@ class ChromaBlur(ColorKind):
         planes = planes_of(image)
         return lambda strength: pixels_of(blurred_chroma(planes, strength))
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: float) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: float) -> Draw:
         hd = bool(rng.random() < 0.25)
         if rng.random() < 0.45:
             way = str(rng.choice(["gaussian", "gaussian", "box"]))

@@ -70,7 +70,7 @@ class ChromaNoise(ColorKind):
         noise = rng.standard_normal((*image.shape[:2], 2), dtype=np.float32) @ TO_RGB[:, 1:].T
         return lambda strength: base + np.float32(strength) * noise
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         law = str(rng.choice(["normal", "uniform", "laplace"], p=[0.75, 0.17, 0.08]))
         size = int(rng.choice([1, 2, 3, 4, 6], p=[0.55, 0.27, 0.06, 0.08, 0.04]))
         even = size > 1 and bool(rng.random() < 0.5)

@@ -79,11 +79,7 @@ def pair_of(reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> Pair |
 def polished(
     pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, fields: tuple[str, ...], most: int = 5
 ) -> tuple[Any, dict[str, float]]:
-    """At most some Gauss-Newton steps on some fields of settings together, and the standard deviations of these fields.
-
-    Deviations are those of least squares with dependent errors: what is left goes together within a square, not between
-    squares (Liang and Zeger 1986). What rounding to whole grey levels leaves is added.
-    """
+    """At most some Gauss-Newton steps on fields of settings together, and the standard deviations of these fields."""
     rest = pair.after - remake(settings)
     for _ in range(most):  # of which the last one may fail and then only gives the slopes
         slopes = np.stack([_slope(pair, remake, settings, field) for field in fields])

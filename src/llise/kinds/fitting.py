@@ -59,11 +59,7 @@ PLACE = 16
 
 
 def explained(fit: Fit, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> float:
-    """Share of the squared error, over all channels, that a fit accounts for, 0 to 1; of equal images 1.
-
-    Of a random kind the expected power counts, place by place, but never more than is there; the power of a place may
-    be three standard deviations above the expected one.
-    """
+    """Share of the squared error, over all channels, that a fit accounts for, 0 to 1; of equal images 1."""
     before, after = (image.astype(np.float32) for image in (reference, copy))
     total = float(_sum_of_channels((after - before) ** 2)[mask].sum(dtype=np.float64))
     model = fit.apply(before)
@@ -104,11 +100,7 @@ def clipped_power(level: np.ndarray, sigma: np.ndarray | float) -> np.ndarray:
 
 
 def shared_power(error: np.ndarray, covariance: np.ndarray, power: np.ndarray) -> float:
-    """Share of the power that noise of a covariance of the channels has in common with errors (n, channels).
-
-    `power` is its mean square in each channel after clipping. Noise of the luma has no power where errors are those of
-    chroma, and the other way round.
-    """
+    """Share of the power that noise of a covariance of the channels has in common with errors (n, channels)."""
     measured = error.T.astype(np.float64) @ error / max(len(error), 1)
     values, axes = np.linalg.eigh(measured)
     clipped = np.sqrt(power / np.maximum(np.diag(covariance), 1e-9))
@@ -145,20 +137,6 @@ def interval(value: float, deviation: float, least: float = 0.0) -> tuple[float,
 def robust_scale(values: np.ndarray) -> float:
     """Return the standard deviation that the inner 80 % of values around zero have if they are normal."""
     return float(np.quantile(np.abs(values), 0.8)) / 1.2816 if values.size else 0.0
-
-
-def median_of_neighbours(values: np.ndarray) -> np.ndarray:
-    """Return the median of the four neighbours of each pixel."""
-    return 0.5 * sum_of_middle_neighbours(values)
-
-
-def sum_of_middle_neighbours(values: np.ndarray) -> np.ndarray:
-    """Return twice the median of the four neighbours of each pixel, in the type of the pixels."""
-    padded = np.pad(values, 1, mode="reflect")
-    n, s, w, e = padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]
-    low = np.maximum(np.minimum(n, s), np.minimum(w, e))
-    high = np.minimum(np.maximum(n, s), np.maximum(w, e))
-    return low + high
 
 
 def fit_line(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, slope: bool) -> tuple[float, float]:
@@ -207,18 +185,6 @@ def _quantile(values: np.ndarray, count: np.ndarray, share: float) -> float:
     place = share * (reached[-1] - 1)
     low, high = values[order[np.searchsorted(reached, [np.floor(place), np.ceil(place)], side="right")]]
     return float(low + (high - low) * (place % 1))
-
-
-def line_fit(kind: str, gain: float, offset: float, mean: float = 128.0) -> Fit:
-    """Return a straight line of the grey levels as a change of contrast or luminance."""
-
-    def apply(image: np.ndarray) -> np.ndarray:
-        return np.clip(np.float32(gain) * image + np.float32(offset), 0, 255)
-
-    if kind == "luminance":
-        return Fit({"offset": offset}, apply)
-    pivot = offset / (1 - gain) if abs(1 - gain) > 1e-3 else mean
-    return Fit({"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))}, apply)
 
 
 def _line(x: np.ndarray, y: np.ndarray, count: np.ndarray, usable: np.ndarray, slope: bool) -> tuple[float, float]:

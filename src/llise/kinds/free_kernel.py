@@ -26,64 +26,13 @@ ROUNDS = 12
 
 
 def reach_for(deviation: float, shift: tuple[float, float], pixels: int) -> int | None:
-    """Return how far a free kernel has to reach.
-
-    Parameters
-    ----------
-    deviation : float
-        Greatest standard deviation of the blur.
-    shift : tuple of float
-        Rows and columns by which the blur moves the image.
-    pixels : int
-        Number of pixels from which the weights are to be found.
-
-    Returns
-    -------
-    int or None
-        Rows and columns on each side of the centre; None if that is too far, or there are too few pixels.
-
-    Examples
-    --------
-    >>> from llise.kinds.free_kernel import reach_for
-    >>> reach_for(1.2, (0.0, 1.5), 10_000), reach_for(9.0, (0.0, 0.0), 10_000), reach_for(1.2, (0.0, 0.0), 200)
-    (5, None, None)
-    """
+    """Return how far a free kernel has to reach."""
     reach = int(np.ceil(2.2 * deviation + max(abs(move) for move in shift) + 0.5))
     return reach if reach <= LARGEST_REACH and PIXELS_A_WEIGHT * (2 * reach + 1) ** 2 <= pixels else None
 
 
 def is_alike(before: np.ndarray, rest: np.ndarray, pixels: np.ndarray, reach: int) -> bool:
-    """Return whether what a blur leaves goes along with the picture moved by a few pixels.
-
-    If not, it is noise or something else that no kernel makes.
-
-    Parameters
-    ----------
-    before : ndarray, shape (h, w)
-        Image before the blur.
-    rest : ndarray, shape (n,)
-        What is left of the copy at some pixels.
-    pixels : ndarray of int, shape (n,)
-        Places of these pixels in the raveled image.
-    reach : int
-        Rows and columns by which it is moved at most.
-
-    Returns
-    -------
-    bool
-        True if a kernel may explain some of it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.free_kernel import is_alike
-    >>> rng = np.random.default_rng(0)
-    >>> image = rng.uniform(0, 255, (64, 64)).astype(np.float32)
-    >>> moved = (0.1 * (np.roll(image, 2, 1) - image)).ravel()
-    >>> noise = rng.normal(0, 5, moved.size).astype(np.float32)
-    >>> [is_alike(image, rest, np.arange(moved.size), 3) for rest in (moved, noise)]
-    [True, False]
-    """
+    """Return whether what a blur leaves goes along with the picture moved by a few pixels."""
     left = np.zeros(before.size, np.float32)
     left[pixels] = rest
     spectrum = spectrum_of(before - before.mean())
@@ -99,35 +48,7 @@ def is_alike(before: np.ndarray, rest: np.ndarray, pixels: np.ndarray, reach: in
 def free_kernel(
     before: np.ndarray, target: np.ndarray, pixels: np.ndarray, reach: int, *, line: bool = False
 ) -> np.ndarray | None:
-    """Find the kernel without negative weights whose blur comes nearest to a copy.
-
-    Parameters
-    ----------
-    before : ndarray, shape (h, w)
-        Image before the blur.
-    target : ndarray, shape (n,)
-        Values of the copy at some pixels.
-    pixels : ndarray of int, shape (n,)
-        Places of these pixels in the raveled image.
-    reach : int
-        Rows and columns of the kernel on each side of its centre.
-    line : bool
-        Whether grey levels may follow a straight line besides.
-
-    Returns
-    -------
-    ndarray, shape (2 reach + 1, 2 reach + 1), or None
-        The weights, whose sum is 1; None if no such kernel comes near.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.free_kernel import free_kernel
-    >>> image = np.random.default_rng(0).uniform(0, 255, (64, 64)).astype(np.float32)
-    >>> copy = 0.75 * image + 0.25 * np.roll(image, 1, axis=1)
-    >>> free_kernel(image, copy.ravel(), np.arange(image.size), 1).round(2)[1]
-    array([0.  , 0.75, 0.25])
-    """
+    """Find the kernel without negative weights whose blur comes nearest to a copy."""
     every = -(-pixels.size // MOST_PIXELS)
     chosen, values = pixels[::every], target[::every]
     rows, cols = np.unravel_index(chosen, before.shape)

@@ -8,31 +8,7 @@ from llise.filters import from_spectrum, spectrum_of
 
 
 def filtered(image: np.ndarray, response: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Filter an image; it goes on at the opposite border.
-
-    Parameters
-    ----------
-    image : ndarray, shape (h, w)
-        Image of any shape.
-    response : ndarray, shape (rows, cols // 2 + 1)
-        Factor on each coefficient of :func:`scipy.fft.rfft2` of an image of the given shape.
-    shape : tuple of int
-        Rows and columns of the images for which the response was made.
-
-    Returns
-    -------
-    ndarray, shape (h, w)
-        The filtered image.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.frequency_filter import filtered
-    >>> mean_of_all = np.zeros((4, 3))
-    >>> mean_of_all[0, 0] = 1
-    >>> filtered(np.arange(16.0).reshape(4, 4), mean_of_all, (4, 4))[0]
-    array([7.5, 7.5, 7.5, 7.5])
-    """
+    """Filter an image; it goes on at the opposite border."""
     if image.shape != tuple(shape):
         response = _for_shape(response, shape, image.shape)
     return from_spectrum(spectrum_of(image) * response, image.shape)

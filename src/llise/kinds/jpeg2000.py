@@ -13,7 +13,7 @@ from PIL import Image
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
 from llise.kinds.estimation import Pair, pair_of
 from llise.kinds.fitting import Fit, as_bytes
-from llise.kinds.grey import mse, quantise
+from llise.kinds.grey import mse
 
 TOLERANCE = 0.004
 """Relative error of the MSE that counts as reached."""
@@ -24,9 +24,6 @@ _TRIES = 8
 _ESTIMATE_TRIES = 4
 _CLOSE = 0.05
 """Share of the error from which a fit tries other options of the coder."""
-
-_UNUSUAL = 0.3
-"""Share of the error from which an estimate tries tiles and few resolutions, if a usual coding leaves as much."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +69,6 @@ class Jpeg2000(Kind):
     code blocks of 16 to 64 pixels, in one tile or in several, in one quality layer or in several, and the coder is
     asked for an error or, with tiles, for a file size. The parameter of a draw is ``rate``, the size of the coded data
     in bits per pixel, without the file's header.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg2000 import Jpeg2000
-    >>> image = np.add.outer(np.arange(64) ** 2 % 91, np.arange(64)).astype(np.uint8)
-    >>> copy = Jpeg2000().path(image, np.random.default_rng(0))(10.0)
-    >>> copy.dtype, bool(3 < (copy.astype(float) - image).std() < 20)
-    (dtype('uint8'), True)
     """
 
     name = "jpeg2000"
@@ -98,7 +86,7 @@ class Jpeg2000(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ByError(image, {"irreversible": True})
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         one = _draw_settings(image.shape, rng)
         layers = int(rng.choice([1, 1, 1, 2, 3, 5]))
         by_size = bool(rng.random() < 0.4) and min(image.shape[:2]) >= 32
@@ -123,8 +111,6 @@ class Jpeg2000(Kind):
         path: Callable[[float], np.ndarray] = lambda strength: self.apply(image, unrated(strength))
         return drawn(self, image, settings, end, first, path)
 
-    draw_grey = draw_program
-
     def apply(self, image: np.ndarray, settings: Jpeg2000Settings) -> np.ndarray:
         return code_jpeg2000(image, **settings.options(image.shape))[0]
 
@@ -148,59 +134,6 @@ class Jpeg2000(Kind):
             return made
 
         return Fit(settings.words(), apply, settings=settings, intervals={"rate": interval})
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        if not mask.any():
-            return Fit({})
-        # Outside the pixels to compare, the image may be mirrored; the coder shall not see that.
-        rows, cols = (slice(int(at[0]), int(at[-1]) + 1) for at in (np.flatnonzero(mask.any(axis=i)) for i in (1, 0)))
-        return fit_jpeg2000(before, after, mask, (rows, cols))
-
-
-def fit_jpeg2000(
-    before: np.ndarray, after: np.ndarray, mask: np.ndarray, box: tuple[slice, slice] = (slice(None), slice(None))
-) -> Fit:
-    """Find the coding of an image that comes nearest to a copy.
-
-    The coder shares bits out over all that it codes, so that it can be repeated exactly only on the whole of it.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Image and copy.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare, at least one.
-    box : tuple of slice
-        What was coded; all of the image if left out.
-
-    Returns
-    -------
-    Fit
-        Its ``apply`` codes and decodes the box of an image of the same shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg2000 import Jpeg2000, fit_jpeg2000
-    >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
-    >>> copy = Jpeg2000().path(image, np.random.default_rng(0))(12.0)
-    >>> left = np.arange(64) < 32 * np.ones((64, 1))
-    >>> fit = fit_jpeg2000(*(picture.astype(np.float32) for picture in (image, copy)), left)
-    >>> float(np.abs(fit.apply(image.astype(np.float32)) - copy)[left].mean()) < 2
-    True
-    """
-    image = quantise(before[box])
-    wanted = float(np.mean((after - before)[mask] ** 2))
-    if min(image.shape) < 16 or wanted <= 0:
-        return Fit({})  # too small to be coded, or not changed
-    best = _Codings(image, after[box], mask[box]).nearest(wanted)
-
-    def apply(whole: np.ndarray) -> np.ndarray:
-        coded = whole.astype(np.float32, copy=True)
-        coded[box] = _ByError(quantise(whole[box]), best.options)(best.strength)
-        return coded
-
-    return Fit({"rate": best.rate}, apply)
 
 
 def find_jpeg2000(pair: Pair, start: Jpeg2000Settings | None = None) -> tuple[Jpeg2000Settings, tuple[float, float]]:
@@ -295,51 +228,6 @@ class _Coding(NamedTuple):
     error: float
 
 
-class _Codings:
-    """The search for the coding of an image that comes nearest to a copy."""
-
-    def __init__(self, image: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
-        self.image = image
-        self.after = after
-        self.mask = mask
-
-    def code(self, strength: float, options: dict[str, Any]) -> tuple[_Coding, float]:
-        """Code once; also return the mean squared error of the coding itself."""
-        coder = _ByError(self.image, options)
-        copy = coder(strength).astype(np.float32)
-        rest, own = ((copy - other)[self.mask] for other in (self.after, self.image))
-        coding = _Coding(strength, coder.rate(strength), options, float(rest @ rest) / rest.size)
-        return coding, float(own @ own) / own.size
-
-    def nearest(self, wanted: float) -> _Coding:
-        """Match the error of the copy with both wavelets; where that leaves much, look for other settings."""
-        best = min((self.matched(wanted, {"irreversible": bool(i)}) for i in (1, 0)), key=_left)
-        if best.error <= _UNUSUAL * wanted:
-            return best
-        for factor in (0.75, 0.55, 0.4):  # the error of the copy may have other causes as well
-            weaker, _ = self.code(factor * best.strength, best.options)
-            if weaker.error > best.error:
-                break
-            best = weaker
-        changes: list[dict[str, Any]] = [{"num_resolutions": 3}]
-        changes += [{"tile_size": (size, size)} for size in (64, 128, 256) if size <= max(self.image.shape) / 2]
-        other = min((self.code(best.strength, {**best.options, **change})[0] for change in changes), key=_left)
-        return min(best, self.matched(wanted, other.options), key=_left) if other.error < best.error else best
-
-    def matched(self, wanted: float, options: dict[str, Any]) -> _Coding:
-        """The coding whose own error comes nearest to the wanted one."""
-        strength, nearest = _first_try(wanted), np.inf
-        for _ in range(_ESTIMATE_TRIES):
-            coding, error = self.code(strength, options)
-            miss = abs(np.log((error + 0.01) / (wanted + 0.01)))
-            if miss < nearest:
-                best, nearest = coding, miss
-            if miss < 0.03:
-                break
-            strength = float(np.clip(strength * np.sqrt((wanted + 0.01) / (error + 0.01)), 0.1, _STRONGEST))
-        return best
-
-
 def _left(coding: _Coding) -> float:
     return coding.error
 
@@ -350,31 +238,7 @@ def _first_try(wanted: float) -> float:
 
 
 def code_jpeg2000(image: np.ndarray, **options: Any) -> tuple[np.ndarray, float]:
-    """Code an 8-bit image as JPEG 2000 and decode it.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w)
-        Grey image.
-    **options
-        Options of Pillow's writer of JPEG 2000, such as ``quality_mode`` and ``quality_layers``.
-
-    Returns
-    -------
-    copy : ndarray of uint8, shape (h, w)
-        The decoded image.
-    rate : float
-        Size of the coded data, without the header, in bits per pixel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg2000 import code_jpeg2000
-    >>> image = np.add.outer(np.arange(64), np.arange(64)).astype(np.uint8)
-    >>> copy, rate = code_jpeg2000(image)  # without loss, unless options say otherwise
-    >>> bool((copy == image).all()), 0.1 < rate < 8
-    (True, True)
-    """
+    """Code an 8-bit image as JPEG 2000 and decode it."""
     stream = io.BytesIO()
     Image.fromarray(image).save(stream, "JPEG2000", no_jp2=True, **options)
     code = stream.getvalue()
@@ -417,11 +281,7 @@ class _ByError(SolvablePath):
         return {"quality_mode": "dB", "quality_layers": layers.tolist()}
 
     def solve(self, reference: np.ndarray, wanted: float) -> float:
-        """Return the strength whose error comes nearest.
-
-        The error comes near what the coder is asked for, but jumps. Where it jumps over the wanted one, other code
-        blocks and numbers of resolutions are tried, which jump elsewhere; the options of the nearest copy are kept.
-        """
+        """Return the strength whose error comes nearest."""
         if wanted <= mse(reference, self.image):
             return 0.0
         best, nearest = (0.0, self.options), np.inf

@@ -45,10 +45,6 @@ UNEVEN, LEAST_UNEVEN = 4.0, 16
 """Range of greys of a block from which it tells steps, and the fewest such blocks without clipped pixels: if there are
 fewer, clipped ones are compared too."""
 
-WIDE, NEAR = 14.4, 2.16
-"""Step from which multiples can be told, 5 in most blocks, and distance from a multiple up to which a coefficient is at
-it, against what rounding moves it by."""
-
 _BLOCK = 8
 _LEVEL = 128.0 * _BLOCK
 _DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
@@ -73,13 +69,6 @@ _PROGRAM_TABLES = np.clip(
 class CoefficientPairs:
     """Cosine coefficients of the blocks of two images.
 
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Images before and after coding, cut on JPEG's grid.
-    mask : ndarray of bool, shape (h, w)
-        Only blocks all of whose pixels are in the mask are used; if there is none, all blocks with half of theirs.
-
     Attributes
     ----------
     before, after : ndarray of float32, shape (n, 64)
@@ -87,14 +76,6 @@ class CoefficientPairs:
     deviations : ndarray of float32, shape (n, 64)
         By how much rounding to whole grey levels moves coefficients of `after`. All pixels of an even block are rounded
         alike, so that its mean is moved most.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg_quality import CoefficientPairs
-    >>> image = np.full((16, 16), 130.0)
-    >>> abs(CoefficientPairs(image, image, np.ones((16, 16), bool)).after[0, :2].round(3))
-    array([16.,  0.], dtype=float32)
     """
 
     def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
@@ -115,27 +96,7 @@ class CoefficientPairs:
         self.deviations[np.ptp(after_pixels[chosen], axis=1) == 0, 0] *= _BLOCK
 
     def nearest_table(self) -> tuple[float, np.ndarray, float]:
-        """Return the quality, table and rounding with which coding `before` comes nearest to `after`.
-
-        Returns
-        -------
-        quality : float
-            From 1 to 100; a whole one unless the standard table with a factor between two qualities comes nearer.
-        table : ndarray, shape (8, 8)
-            The table of that quality, or another one if that comes much nearer.
-        rounding : float
-            Part of a step from which the coder rounds up: 0.5, or less if that comes much nearer.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg import Jpeg
-        >>> from llise.kinds.jpeg_quality import CoefficientPairs
-        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
-        >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
-        >>> round(CoefficientPairs(image, copy, np.ones((64, 64), bool)).nearest_table()[0], 1)
-        20.0
-        """
+        """Return the quality, table and rounding with which coding `before` comes nearest to `after`."""
         if self.before.size == 0:
             return 100.0, quality_table(100), 0.5
         largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
@@ -218,23 +179,7 @@ class CoefficientPairs:
         return _costs_by_step(self.before, self.after, largest)
 
     def left_by_coding(self) -> float:
-        """Return the share of the error that a coder leaves at least.
-
-        Returns
-        -------
-        float
-            With the best step of each frequency, whatever table they make; 1 if there is no error.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg import Jpeg
-        >>> from llise.kinds.jpeg_quality import CoefficientPairs
-        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
-        >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
-        >>> CoefficientPairs(image, copy, np.ones((64, 64), bool)).left_by_coding() < 0.01
-        True
-        """
+        """Return the share of the error that a coder leaves at least."""
         error = (self.after - self.before) ** 2
         largest = np.float32(16 * np.median(error) + 400) if error.size else np.float32(0)
         whole = float(np.minimum(error, largest).sum())
@@ -242,70 +187,13 @@ class CoefficientPairs:
         return float(left) / whole if whole > 0 else 1.0
 
     def _single_steps(self, by_step: np.ndarray, rounding: float, index: int) -> tuple[float, np.ndarray, float]:
-        """Cost, table and rounding, with the best step of each frequency.
-
-        Of steps that do equally well, the one nearest to a power of the standard table is taken, which the frequencies
-        follow that tell their steps.
-        """
+        """Cost, table and rounding, with the best step of each frequency."""
         first = (by_step + TIE * np.abs(np.log(_STEPS / _TABLES[index]))).argmin(axis=0)
         told = (np.rint(self.after / _STEPS[first, 0]) != 0).any(axis=0)
         likely = _power_of_standard(_STEPS[first, 0], told) if told.any() else _TABLES[index]
         by_step = by_step + TIE * np.abs(np.log(_STEPS / likely))
         # A table of one's own must do clearly better than that of a quality.
         return float(by_step.min(axis=0).sum()) / 0.7, _STEPS[by_step.argmin(axis=0), 0], rounding
-
-    def likely_table(self) -> tuple[float, np.ndarray, float]:
-        """Return the quality for which multiples of the steps, at the distance of `before`, are most likely.
-
-        This works if noise, impulses or another filter came between `before` and the coder.
-
-        Returns
-        -------
-        quality : float
-            A whole quality from 1 to 100.
-        table : ndarray, shape (8, 8)
-            The table of that quality, or another one if its multiples are much more likely.
-        closeness : float
-            Share of the coefficients that lie as near to multiples of the steps as a coder's do, between 0 and 1; of
-            coefficients that no coder has seen, it is about 0.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg import Jpeg
-        >>> from llise.kinds.jpeg_quality import CoefficientPairs
-        >>> rng = np.random.default_rng(0)
-        >>> image = rng.integers(60, 190, (64, 64)).astype(np.uint8)
-        >>> noisy = (image + rng.normal(0, 10, image.shape)).astype(np.uint8)
-        >>> copy = Jpeg().path(noisy, rng)(2.5)
-        >>> quality, table, closeness = CoefficientPairs(image, copy, np.ones((64, 64), bool)).likely_table()
-        >>> quality, round(closeness, 1)
-        (20.0, 1.0)
-        """
-        return self._likely_table
-
-    @cached_property
-    def _likely_table(self) -> tuple[float, np.ndarray, float]:
-        if self.before.size == 0:
-            return 100.0, quality_table(100), 0.0
-        rms = float(np.sqrt(np.mean((self.after - self.before) ** 2))) + 0.3
-        every = max(1, len(self.after) // 200)
-        before, after, deviations = (part[::every] for part in (self.before, self.after, self.deviations))
-        by_step = _comb_scores(after, deviations)
-        # Strong coders leave few coefficients that are not zero, so low qualities are always among the candidates.
-        best = np.union1d(np.argsort(_by_table(by_step))[-20:], np.arange(8))
-        likely = [_likelihood(_TABLES[i], before, after, deviations, rms) for i in best]
-        index = int(best[int(np.argmax(likely))])
-        closeness = _closeness(_TABLES[index], self.after, self.deviations)
-        if closeness > 0.9:
-            return *_answer(index), closeness
-        few = max(1, len(after) // COMB_BLOCKS)
-        scores = by_step if few == 1 else _comb_scores(after[::few], deviations[::few])
-        other = _comb_table(scores, _TABLES[index])
-        other_closeness = _closeness(other, self.after, self.deviations)
-        if other_closeness > closeness + 0.1:
-            return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
-        return *_answer(index), closeness
 
 
 def _power_of_standard(steps: np.ndarray, told: np.ndarray) -> np.ndarray:
@@ -336,11 +224,7 @@ def _finer_quality(by_step: np.ndarray, index: int) -> tuple[float, tuple[float,
 
 
 def _costs_by_step(before: np.ndarray, after: np.ndarray, largest: np.float32, rounding: float = 0.5) -> np.ndarray:
-    """Mean squared distance (255, 64) of `after` from multiples of each step next to `before`, by frequency.
-
-    A coefficient that is less than the part of a step from which it is rounded up becomes zero, also with all larger
-    steps.  So steps are worked on in runs, each up to twice its first, and only the coefficients that are left count.
-    """
+    """Mean squared distance (255, 64) of `after` from multiples of each step next to `before`, by frequency."""
     count, frequencies = before.shape
     at_zero = np.minimum(after * after, largest)
     costs = np.tile(at_zero.sum(axis=0, dtype=np.float64), (len(_STEPS), 1))
@@ -386,17 +270,6 @@ def _nearest(table: np.ndarray) -> int:
     return int(np.argmin([float((weight * np.abs(np.log(table / own))).sum()) for own in _TABLES]))
 
 
-def _comb_table(scores: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Steps of whose multiples the coefficients are, each frequency by itself; where none shows, as its neighbours."""
-    best = scores.argmax(axis=0)
-    sure = scores.max(axis=0) > 8
-    steps = _STEPS[best, 0]
-    if not sure.any():
-        return start
-    ratio = np.median(np.log(steps[sure] / start[sure]))
-    return np.where(sure, steps, np.clip(np.rint(start * np.exp(ratio)), 1, 255)).astype(np.float32)
-
-
 def _cut(image: np.ndarray) -> np.ndarray:
     rows, cols = (n // _BLOCK for n in image.shape)
     cut = image[: rows * _BLOCK, : cols * _BLOCK].reshape(rows, _BLOCK, cols, _BLOCK)
@@ -407,41 +280,3 @@ def _coefficients(pixels: np.ndarray) -> np.ndarray:
     coefficients = pixels.astype(np.float64) @ COSINES
     coefficients[:, 0] -= _LEVEL
     return coefficients.astype(np.float32)
-
-
-def _comb_scores(after: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-    """Log likelihood (255, 64) of multiples of each step against an even distribution, by frequency, zeros left out."""
-    values, deviations = after.ravel(), deviations.ravel()
-    frequency = np.tile(np.arange(after.shape[1]), len(after))
-    scores = np.empty((len(_STEPS), after.shape[1]))
-    for row, step in enumerate(_STEPS[:, 0]):
-        seen = np.abs(values) > step / 2  # the others are zero steps, of this and of all larger ones
-        values, deviations, frequency = values[seen], deviations[seen], frequency[seen]
-        miss = (values - step * np.rint(values / step)) / deviations
-        density = step / (deviations * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
-        scores[row] = np.bincount(frequency, np.log(0.05 + 0.95 * density), after.shape[1])
-    return scores
-
-
-def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, deviations: np.ndarray, rms: float) -> float:
-    """Log likelihood of the coefficients if errors of several sizes came between `before` and the coder."""
-    multiple = np.rint(after / table)
-    miss = (after - table * multiple) / deviations
-    low = table * (multiple - 0.5) - before
-    mass = np.float32(1e-6)
-    for scale, weight in ((0.4, 0.4), (0.5 * rms, 0.3), (1.5 * rms, 0.3)):
-        half = np.float32(0.851 / scale)  # a logistic distribution, which is near a normal one
-        mass = mass + np.float32(0.5 * weight) * (np.tanh(half * (low + table)) - np.tanh(half * low))
-    density = np.exp(-0.5 * miss * miss) / deviations
-    return float(np.log(mass * (0.95 * density + 0.05 / table)).sum())
-
-
-def _closeness(table: np.ndarray, after: np.ndarray, deviations: np.ndarray) -> float:
-    multiple = np.rint(after / table)
-    wide = (table >= WIDE * deviations) & (multiple != 0)
-    if np.count_nonzero(wide) < 6:
-        return 0.0
-    reach = NEAR * deviations
-    near = np.abs(after - table * multiple) < reach
-    by_chance = float((2 * reach / table)[wide].mean())
-    return max((float(near[wide].mean()) - by_chance) / (1 - by_chance), 0.0)

@@ -17,31 +17,7 @@ ROUNDING = sqrt(2.2e-16)
 def bounded_minimum(
     function: Callable[[float], float], low: float, high: float, tolerance: float, most: int
 ) -> tuple[float, float]:
-    """Find the minimum of a function between two bounds by Brent's method: parabolas and golden sections.
-
-    Parameters
-    ----------
-    function : callable
-        Function of a number, with one minimum between the bounds.
-    low, high : float
-        The bounds.
-    tolerance : float
-        Distance from the minimum that is near enough.
-    most : int
-        Most values of the function that are computed.
-
-    Returns
-    -------
-    at, value : float
-        The best place and the function there.
-
-    Examples
-    --------
-    >>> from llise.kinds.minimum import bounded_minimum
-    >>> at, value = bounded_minimum(lambda x: (x - 2) ** 2 + 1, 0.0, 5.0, tolerance=1e-3, most=20)
-    >>> round(at, 3), round(value, 3)
-    (2.0, 1.0)
-    """
+    """Find the minimum of a function between two bounds by Brent's method: parabolas and golden sections."""
     best = second = third = low + GOLDEN * (high - low)
     value = second_value = third_value = function(best)
     step = before = 0.0
@@ -88,35 +64,7 @@ def simplex_minimum(
     alike: float,
     most: int,
 ) -> tuple[np.ndarray, float]:
-    """Find a minimum of a function by the simplex of Nelder and Mead.
-
-    Parameters
-    ----------
-    function : callable
-        Function of an array of n numbers.
-    corners : ndarray, shape (n + 1, n)
-        Where the search starts.
-    near, alike : float
-        The search ends where all corners, and the values at them, differ by no more than this from the best.
-    most : int
-        Most values of the function that are computed.
-
-    Returns
-    -------
-    at : ndarray, shape (n,)
-        The best corner.
-    value : float
-        The function there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.minimum import simplex_minimum
-    >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> at, value = simplex_minimum(lambda x: float(np.sum((x - [3, -1]) ** 2)), corners, 1e-3, 1e-6, most=200)
-    >>> at.round(2)
-    array([ 3., -1.])
-    """
+    """Find a minimum of a function by the simplex of Nelder and Mead."""
     left = most
 
     def value_at(place: np.ndarray) -> float:
@@ -164,53 +112,6 @@ def _move_worst(corners: np.ndarray, values: np.ndarray, value_at: Callable[[np.
     for number in range(1, len(corners)):
         corners[number] = corners[0] + 0.5 * (corners[number] - corners[0])
         values[number] = value_at(corners[number])
-
-
-def non_negative_solution(matrix: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, float]:
-    """Find the numbers, none below zero, with which columns come nearest to a target, as Lawson and Hanson do.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (m, n)
-        Columns, few of them.
-    target : ndarray, shape (m,)
-        What they should add up to.
-
-    Returns
-    -------
-    numbers : ndarray, shape (n,)
-        Factors of the columns.
-    distance : float
-        Root of the sum of squares that is left.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.minimum import non_negative_solution
-    >>> numbers, distance = non_negative_solution(np.eye(2), np.array([3.0, -4.0]))
-    >>> numbers, round(distance, 6)
-    (array([3., 0.]), 4.0)
-    """
-    count = matrix.shape[1]
-    numbers, used = np.zeros(count), np.zeros(count, bool)
-    least = 10 * max(matrix.shape) * np.spacing(1.0) * np.abs(matrix).sum(axis=0).max()
-    for _ in range(3 * count):
-        slope = matrix.T @ (target - matrix @ numbers)
-        if used.all() or slope[~used].max() <= least:
-            break
-        used[np.flatnonzero(~used)[slope[~used].argmax()]] = True
-        trial = _solved(matrix, target, used)
-        while trial[used].min() <= 0:  # as far as the first number that reaches zero, which is then no longer used
-            falling = used & (trial <= 0)
-            part = (numbers[falling] / (numbers[falling] - trial[falling])).min()
-            numbers += part * (trial - numbers)
-            used &= numbers > least
-            numbers[~used] = 0
-            if not used.any():
-                break
-            trial = _solved(matrix, target, used)
-        numbers = np.where(used, trial, 0.0)
-    return numbers, float(np.linalg.norm(target - matrix @ numbers))
 
 
 def _solved(matrix: np.ndarray, target: np.ndarray, used: np.ndarray) -> np.ndarray:

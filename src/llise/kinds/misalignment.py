@@ -48,14 +48,6 @@ class Misalignment(Kind):
     degrees and 3 per cent, with one of several interpolations and borders, or it is cut and enlarged.
 
     How a copy is misaligned is found by :mod:`llise.diagnosis.alignment.placing`, before anything else is judged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.misalignment import Misalignment
-    >>> image = np.array([[0, 0, 200, 0, 0]], np.uint8)
-    >>> Misalignment().path(image, np.random.default_rng(0))(1.0)
-    array([[  0.,   0.,   0., 200.,   0.]], dtype=float32)
     """
 
     name = "misalignment"
@@ -77,7 +69,7 @@ class Misalignment(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return lambda strength: warp(image, Transform(shift_x=strength), "bicubic")
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         if rng.random() < 0.2:
             return _draw_crop(self, image, rng)
         direction = rng.uniform(0, 2 * np.pi)
@@ -96,8 +88,6 @@ class Misalignment(Kind):
             return MisalignmentSettings(x, y, rotation, scale, 0.0, method, fill)
 
         return drawn(self, image, at, 1.0)
-
-    draw_grey = draw_program
 
     def fit(
         self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: MisalignmentSettings | None = None

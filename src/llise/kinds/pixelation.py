@@ -127,15 +127,6 @@ class Pixelation(Kind):
     of its pixels, their median or one of them, its sides may differ, the mosaic begins anywhere, or the image is made
     smaller by Pillow and larger again. The parameter of a draw is ``cell``, the side of a cell in pixels; of cells
     that are not square, the root of their area.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.pixelation import Pixelation
-    >>> image = np.array([[0, 10, 20, 30]] * 2, np.uint8)
-    >>> Pixelation().path(image, np.random.default_rng(0))(1.0)
-    array([[ 5,  5, 25, 25],
-           [ 5,  5, 25, 25]], dtype=uint8)
     """
 
     name = "pixelation"
@@ -153,13 +144,11 @@ class Pixelation(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _MeanCells(image)
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         shape = image.shape[:2]
         stretch = float(np.exp(rng.uniform(-0.5, 0.5) * np.log(LONGEST))) if rng.random() < 0.25 else 1.0
         at = _draw_resized(rng, stretch, shape) if rng.random() < 0.4 else _draw_cells(rng, stretch)
         return drawn(self, image, at, max(min(shape) / 2 - 1, 2.0))
-
-    draw_grey = draw_program
 
     def apply(self, image: np.ndarray, settings: PixelationSettings) -> np.ndarray:
         return mosaic(image, settings)
@@ -193,12 +182,6 @@ class Pixelation(Kind):
         cell = settings.words()["cell"]
         reach = cell / min(mask.shape)  # a pixel over all cells
         return Fit(settings.words(), apply, settings=settings, intervals={"cell": (cell - reach, cell + reach)})
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        down, across = find_grid(after, mask), find_grid(after.T, mask.T)
-        if down is None or across is None:
-            return Fit({})  # no cells are to be seen
-        return Fit({"cell": float(np.sqrt(down[0] * across[0]))}, nearest_mosaic(before, after, mask, (down, across)))
 
 
 class _MeanCells(CoderPath):

@@ -48,15 +48,6 @@ class Resampling:
         Rows and columns of the image, and of the small one.
     reducing, enlarging : Resampler
         The filters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.resampling_fit import Resampling
-    >>> from llise.kinds.resampling_weights import ENLARGING, REDUCING
-    >>> half = Resampling((8, 8), (4, 4), REDUCING[0], ENLARGING[0])
-    >>> half.factor, half.apply(np.tile(np.float32([0, 8]), (8, 4)))[0].tolist()
-    (2.0, [4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0])
     """
 
     shape: tuple[int, int]
@@ -70,35 +61,13 @@ class Resampling:
         return float(np.sqrt(np.prod(self.shape) / np.prod(self.small)))
 
     def apply(self, image: np.ndarray) -> np.ndarray:
-        """Make an image smaller and enlarge it again.
-
-        Parameters
-        ----------
-        image : ndarray, shape (h, w)
-            The whole image, of the shape that it has before.
-
-        Returns
-        -------
-        ndarray of float32, shape (h, w)
-            The image after both steps; the small one has whole grey levels, as programs store it.
-        """
+        """Make an image smaller and enlarge it again."""
         rows, cols = self.taps(0), self.taps(1)
         small = _both(image.astype(np.float32), rows[0], cols[0])
         return np.clip(_both(np.clip(np.rint(small), 0, 255), rows[1], cols[1]), 0, 255)
 
     def taps(self, axis: int) -> tuple[Taps, Taps]:
-        """Return the weights of both steps along an axis.
-
-        Parameters
-        ----------
-        axis : int
-            0 for rows, 1 for columns.
-
-        Returns
-        -------
-        tuple of Taps
-            Of the reduction and of the enlargement.
-        """
+        """Return the weights of both steps along an axis."""
         n, m = self.shape[axis], self.small[axis]
         return self.reducing.taps(n, m), self.enlarging.taps(m, n)
 
@@ -115,37 +84,7 @@ def fit_resampling(
     left: float,
     coder: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Resampling | None:
-    """Find the reduction in size and back that comes nearest to a copy.
-
-    Parameters
-    ----------
-    before, after : ndarray of uint8 or float32, shape (h, w)
-        The whole image and the whole copy; resampling depends on the place in it.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare.
-    sigma : float
-        Standard deviation of the blur that was fitted to the copy. It tells roughly by which factor it was reduced.
-    left : float
-        Mean squared error of the pixels to compare that a resampling may leave at most.
-    coder : callable, optional
-        JPEG coder that came after it: makes rows of whole blocks again.
-
-    Returns
-    -------
-    Resampling or None
-        The small size with the same aspect and the two filters; None if what comes nearest leaves more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from PIL import Image
-    >>> from llise.kinds.resampling_fit import fit_resampling
-    >>> image = np.random.default_rng(0).integers(0, 256, (120, 160)).astype(np.uint8)
-    >>> copy = Image.fromarray(image).resize((67, 50), Image.Resampling.BICUBIC).resize((160, 120))
-    >>> found = fit_resampling(image, np.asarray(copy), np.ones(image.shape, bool), sigma=1.0, left=10.0)
-    >>> found.small, found.reducing.name, found.enlarging.name
-    ((50, 67), 'bicubic', 'bicubic')
-    """
+    """Find the reduction in size and back that comes nearest to a copy."""
     image, copy = before.astype(np.float32), after.astype(np.float32)
     rows, cols = _Lines.of(image.T, copy.T, mask.T, sigma), _Lines.of(image, copy, mask, sigma)
     if rows is None or cols is None or sigma <= 0:
