@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit
 from llise.kinds.limits import LIMITS, Limit
 from llise.kinds.paths import CoderPath, LevelPath, Path, SolvablePath
 
 __all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "Settings"]
-__all__ += ["SolvablePath", "drawn", "exact_fit"]
+__all__ += ["SolvablePath", "drawn"]
 
 
 class Settings(Protocol):
@@ -95,20 +95,6 @@ def drawn(
     """A draw whose copies are what ``kind.apply`` makes of the settings, or a quicker `path` that is equal to it."""
     path = path or (lambda strength: kind.apply(image, settings(strength)) if strength > 0 else image.copy())
     return Draw(path, end, lambda strength: settings(strength).words(), first, settings)
-
-
-def exact_fit(
-    kind: Kind,
-    settings: Any,
-    intervals: dict[str, tuple[float, float]],
-    parameters: dict[str, float] | None = None,
-) -> Fit:
-    """A fit of a kind without a random part: it applies what ``kind.apply`` makes of the settings."""
-
-    def apply(image: np.ndarray) -> np.ndarray:
-        return kind.apply(as_bytes(image), settings).astype(np.float32)
-
-    return Fit(parameters or settings.words(), apply, settings=settings, intervals=intervals)
 
 
 def _no_parameters(strength: float) -> dict[str, float]:

@@ -9,9 +9,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.colours import TO_RGB
-from llise.kinds.base import Draw, GreyStatistics, Path, drawn, exact_fit
+from llise.kinds.base import Draw, GreyStatistics, Path, drawn
 from llise.kinds.color_base import ColorKind
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit, as_bytes, exact_fit
 from llise.kinds.programs import draw_rounding, draw_seed, finish, from_light, to_light
 
 CHANNELS = ("red", "green", "blue")

@@ -8,8 +8,8 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
-from llise.kinds.fitting import Fit
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
+from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, from_light, look_up, on_plane, to_light
 
 

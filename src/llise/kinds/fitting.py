@@ -50,6 +50,20 @@ class Fit:
     noise: Callable[[np.ndarray], np.ndarray] | None = None
 
 
+def exact_fit(
+    kind: Any,
+    settings: Any,
+    intervals: dict[str, tuple[float, float]],
+    parameters: dict[str, float] | None = None,
+) -> Fit:
+    """A fit of a kind without a random part: it applies what ``kind.apply`` makes of the settings."""
+
+    def apply(image: np.ndarray) -> np.ndarray:
+        return kind.apply(as_bytes(image), settings).astype(np.float32)
+
+    return Fit(parameters or settings.words(), apply, settings=settings, intervals=intervals)
+
+
 def _unchanged(image: np.ndarray) -> np.ndarray:
     return image
 

@@ -8,9 +8,9 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn, exact_fit
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.estimation import pair_of
-from llise.kinds.fitting import Fit
+from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.jpeg_coder import FACTORS, SIDE, JpegSettings, coded, steps_of
 from llise.kinds.jpeg_quality import nearest_quality
 from llise.kinds.jpeg_search import find_jpeg

@@ -8,9 +8,9 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
 from llise.kinds.curve_fit import nearest_plane
-from llise.kinds.fitting import Fit, as_bytes, fit_line
+from llise.kinds.fitting import Fit, as_bytes, exact_fit, fit_line
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane, plane_of
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn, exact_fit
-from llise.kinds.estimation import STEP_OF, Pair, pair_of, polished
-from llise.kinds.fitting import Fit, interval
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.estimation import STEP_OF, Pair, Trials, pair_of
+from llise.kinds.fitting import Fit, exact_fit, interval
 from llise.kinds.grey import quantise
 from llise.kinds.resize import ENLARGING_NAMES, resize
 from llise.kinds.warping import METHODS, Interpolator, Transform, warp
@@ -214,7 +214,7 @@ def _left(pair: Pair, settings: MisalignmentSettings) -> float:
 def _polished(
     pair: Pair, settings: MisalignmentSettings, fields: tuple[str, ...], most: int
 ) -> tuple[MisalignmentSettings, dict[str, float]]:
-    return polished(pair, lambda one: moved(pair.before, one), settings, fields, most)
+    return Trials(pair, lambda one: moved(pair.before, one)).polished(settings, fields, most)
 
 
 def _smoothed(pair: Pair) -> Pair:

@@ -8,10 +8,10 @@ from typing import Unpack
 import numpy as np
 
 from llise.colours import WEIGHTS
-from llise.kinds.base import Draw, GreyStatistics, Path, drawn, exact_fit
+from llise.kinds.base import Draw, GreyStatistics, Path, drawn
 from llise.kinds.color_base import ColorKind
 from llise.kinds.curve_fit import sample_of
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit, as_bytes, exact_fit
 from llise.kinds.programs import chroma_scaled, draw_rounding, draw_seed, finish, from_lab, hsv_scaled, lab_of
 
 GREYS = ("luma", "bt709", "mean", "value", "lightness", "light")

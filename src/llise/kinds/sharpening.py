@@ -9,9 +9,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn, exact_fit
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.estimation import pair_of
-from llise.kinds.fitting import Fit
+from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.sharpening_programs import FIXED, KERNELS, SharpeningSettings, sharpened
 from llise.kinds.sharpening_search import find_sharpening
 
