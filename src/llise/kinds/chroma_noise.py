@@ -11,15 +11,7 @@ from llise.colours import TO_RGB
 from llise.kinds.base import Draw, GreyStatistics, Path, drawn
 from llise.kinds.color_base import ColorKind
 from llise.kinds.curve_fit import SAMPLE
-from llise.kinds.fitting import (
-    ROUNDING,
-    Fit,
-    as_bytes,
-    clipped_power,
-    deviation_by_places,
-    in_colour,
-    shared_power,
-)
+from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, deviation_by_places, in_colour, shared_power
 from llise.kinds.programs import (
     CHROMA_SPREAD,
     TO_CHROMA,

@@ -72,7 +72,7 @@ class GaussianNoise(Kind):
         return _added(image, rng.standard_normal(image.shape, dtype=np.float32))
 
     def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        law = str(rng.choice(["normal", "uniform", "laplace", "triangular"], p=[0.7, 0.16, 0.08, 0.06]))
+        law = str(rng.choice(["normal", "triangular"], p=[0.92, 0.08]))
         common = float(rng.choice([0.0, 1.0, rng.uniform(0, 1)], p=[0.62, 0.28, 0.1]))
         growth = str(rng.choice(["even", "tilt", "middle", "light"], p=[0.84, 0.1, 0.03, 0.03]))
         tilt = float(rng.uniform(-0.4, 0.4)) if growth == "tilt" else 0.0
@@ -82,7 +82,7 @@ class GaussianNoise(Kind):
         settings = GaussianNoiseSettings(
             0.0, draw_seed(rng), law, common, space, growth, tilt, rounding=draw_rounding(rng)
         )
-        if growth in ("even", "middle") and law in ("normal", "uniform") and rng.random() < 0.25:
+        if growth in ("even", "middle") and law == "normal" and rng.random() < 0.25:
             pattern = float(rng.choice([0.0, 0.6]))
             settings = replace(settings, rows=True, whole=True, pattern=pattern, rounding="nearest")
         return drawn(self, image, lambda s: replace(settings, sigma=s), 90.0, lambda e: e**0.5)
@@ -234,7 +234,7 @@ def _channel_spread(errors: np.ndarray, law: str) -> np.ndarray:
     return planes if apart[1] < 0.3 * apart[0] else even
 
 
-KURTOSIS = {"normal": 3.0, "uniform": 1.8, "triangular": 2.4, "laplace": 6.0}
+KURTOSIS = {"normal": 3.0, "triangular": 2.4}
 
 
 def _tilt(errors: np.ndarray, expected: np.ndarray, sigma: float) -> tuple[float, float, float]:

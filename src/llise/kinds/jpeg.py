@@ -14,14 +14,7 @@ from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.jpeg_coder import FACTORS, SIDE, JpegSettings, coded, steps_of
 from llise.kinds.jpeg_quality import nearest_quality
 from llise.kinds.jpeg_search import find_jpeg
-from llise.kinds.jpeg_tables import (
-    CHROMA_TABLE,
-    FLATTER_TABLE,
-    STANDARD_TABLE,
-    VIDEO_TABLE,
-    quality_of,
-    quality_table,
-)
+from llise.kinds.jpeg_tables import CHROMA_TABLE, FLATTER_TABLE, STANDARD_TABLE, VIDEO_TABLE, quality_of, quality_table
 
 _FREQUENCY = np.add.outer(np.arange(SIDE), np.arange(SIDE))
 _QUALITIES = 2, 95

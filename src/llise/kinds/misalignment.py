@@ -58,12 +58,7 @@ class Misalignment(Kind):
     Settings = MisalignmentSettings
     exact = True
     hides = True
-    units: ClassVar = {
-        "shift_x": (" px", 1.0),
-        "shift_y": (" px", 1.0),
-        "rotation": ("°", 1.0),
-        "scale": (" %", 1.0),
-    }
+    units: ClassVar = {"shift_x": (" px", 1.0), "shift_y": (" px", 1.0), "rotation": ("°", 1.0), "scale": (" %", 1.0)}
     letter, page_color = "M", "#785ef0"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

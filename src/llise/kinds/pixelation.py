@@ -10,9 +10,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
-from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid, nearest_mosaic
+from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid
 from llise.kinds.estimation import pair_of
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.grey import quantise
 from llise.kinds.resize import resize
 
@@ -170,18 +170,9 @@ class Pixelation(Kind):
         if min(known.values()) > LEFT * plane.change and down is not None and across is not None:
             known |= {one: plane.error(mosaic(plane.before, one)) for one in _resized_ways(mask.shape, down, across, 1)}
         settings = min(known, key=lambda one: known[one])
-        left = known[settings]
-
-        def apply(image: np.ndarray) -> np.ndarray:
-            return mosaic(as_bytes(image), settings).astype(np.float32)
-
-        if left > LEFT * plane.change and down is not None and across is not None:
-            nearest = nearest_mosaic(plane.before.astype(np.float32), plane.after, mask, (down, across))
-            if plane.error(nearest(plane.before.astype(np.float32))) < 0.8 * left:
-                apply = lambda image: by_channel(nearest, image.astype(np.float32))
         cell = settings.words()["cell"]
         reach = cell / min(mask.shape)  # a pixel over all cells
-        return Fit(settings.words(), apply, settings=settings, intervals={"cell": (cell - reach, cell + reach)})
+        return exact_fit(self, settings, {"cell": (cell - reach, cell + reach)})
 
 
 class _MeanCells(CoderPath):
