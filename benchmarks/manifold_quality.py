@@ -24,11 +24,11 @@ from llise.manifold.blocks import BlockGrid
 from llise.manifold.inverse import images_of
 
 LEARNERS = {
-    "LLISE, sphere (the paper)": LLISE(),
-    "LLISE, affine": LLISE(constraint="affine"),
-    "LLISE, affine, luminance 0.5": LLISE(constraint="affine", luminance=0.5),
-    "LLISE, affine, luminance 0.5, p = 8": LLISE(8, constraint="affine", luminance=0.5),
-    "kernel LLISE, RBF, affine": KernelLLISE(constraint="affine"),
+    "LLISE, sphere (the paper)": LLISE.as_in_paper(),
+    "LLISE, affine": LLISE(luminance=0.0, ridge=0.01),
+    "LLISE, affine, luminance 0.5": LLISE(luminance=0.5, ridge=0.01),
+    "LLISE, affine, luminance 0.5, p = 8": LLISE(8, luminance=0.5, ridge=0.01),
+    "kernel LLISE, RBF, affine": KernelLLISE(ridge=0.01),
     "LLE": LLE(),
 }
 FOLDS = KFold(5, shuffle=True, random_state=0)
@@ -115,7 +115,7 @@ def quality_table(images: np.ndarray, test: np.ndarray) -> Iterator[str]:
 def ridge_table(images: np.ndarray) -> Iterator[str]:
     """Lines of the table of errors of new images by the number of neighbours and the ridge of the way back."""
     counts, ridges = (1, 3, 5, 10), (0.001, 0.01, 0.1, 1.0)
-    learner = LLISE(constraint="affine", luminance=0.5)
+    learner = LLISE(luminance=0.5, ridge=0.01)
     grid = BlockGrid.of_images(images.shape[1:], learner.block_size)
     errors = {(k, ridge): [] for k in counts for ridge in ridges}
     for known, new in folds(images):
@@ -132,7 +132,7 @@ def search_table(images: np.ndarray) -> Iterator[str]:
     """Lines of the table of scores by k and p, by GridSearchCV."""
     counts, dimensions = (5, 10, 20), (2, 4, 8)
     search = GridSearchCV(
-        LLISE(constraint="affine", luminance=0.5, store_weights=False),
+        LLISE(luminance=0.5, ridge=0.01, store_weights=False),
         {"n_neighbors": counts, "n_components": dimensions},
         cv=FOLDS,
         refit=False,

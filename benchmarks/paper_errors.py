@@ -69,11 +69,11 @@ def main() -> None:
     print("| fit | median norm of w | singular values of Y (0.05..0.95) | violation | median objective |")
     print("|---|---|---|---|---|")
     cases = {
-        "ADMM as published": LLISE(solver="admm", as_published=True, random_state=0),
-        "ADMM, errors 1 and 2 corrected": LLISE(solver="admm", random_state=0),
-        "exact, sphere": LLISE(),
-        "exact, affine": LLISE(constraint="affine"),
-        "exact, sphere, RBF kernel": KernelLLISE(),
+        "ADMM as published": LLISE.as_in_paper(solver="admm", as_published=True, random_state=0),
+        "ADMM, errors 1 and 2 corrected": LLISE.as_in_paper(solver="admm", random_state=0),
+        "exact, sphere": LLISE.as_in_paper(),
+        "exact, affine": LLISE.as_in_paper(constraint="affine"),
+        "exact, sphere, RBF kernel": KernelLLISE.as_in_paper(),
     }
     for title, learner in cases.items():
         learner.fit(images)

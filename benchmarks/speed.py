@@ -105,7 +105,7 @@ class Benchmark:
             as_it_comes = seconds(loop, 1) * b / len(sample)
             with threadpool_limits(1):
                 one_thread = seconds(loop, 1) * b / len(sample)
-            ours = seconds(lambda: LLISE(n_jobs=-1, **settings).fit(self.images), self.repeats)  # noqa: B023
+            ours = seconds(lambda: LLISE.as_in_paper(n_jobs=-1, **settings).fit(self.images), self.repeats)  # noqa: B023
             row = [title, f"{as_it_comes:.1f}", f"{one_thread:.1f}", f"{ours:.2f}"]
             for theirs, wanted in zip((as_it_comes, one_thread), target or (None, None)):
                 row += [f"{theirs / ours:.0f}", f"{wanted}: {met(theirs / ours >= wanted)}" if wanted else "-"]
@@ -137,7 +137,7 @@ class Benchmark:
         a_weight = seconds(lambda: weights(few[0]), self.repeats) / few[0]
         an_embedding = seconds(lambda: oracle.admm_embedding(W, c, 0.01, 0.01, few[1], starts[1]), 1) / few[1]
         theirs = 230 * a_weight + 60 * an_embedding
-        ours = seconds(lambda: LLISE(solver="admm", random_state=0, n_jobs=-1).fit(self.images), 1)
+        ours = seconds(lambda: LLISE.as_in_paper(solver="admm", random_state=0, n_jobs=-1).fit(self.images), 1)
         ours /= self.grid.n_blocks
         rows = [[f"{theirs:.2f}", f"{1e3 * ours:.3f}", f"{theirs / ours:.0f}", f"1000: {met(theirs / ours >= 1000)}"]]
         head = ["literal transcription [s a block]", "LLISE [ms a block]", "times as fast", "target"]
@@ -150,7 +150,7 @@ class Benchmark:
     def transform(self) -> None:
         rows = []
         for title, (settings, _) in CASES.items():
-            learner = LLISE(n_jobs=-1, **settings)
+            learner = LLISE.as_in_paper(n_jobs=-1, **settings)
             fit = seconds(lambda: learner.fit(self.images), self.repeats)  # noqa: B023
             transform = seconds(lambda: learner.transform(self.new), self.repeats)  # noqa: B023
             share = transform / fit
@@ -173,7 +173,7 @@ class Benchmark:
         """Blocks of the same kind at every size: the middle of the image, tiled."""
         middle = self.images[:, -256:-128, -256:-128]
         images = np.tile(middle, (1, side // 128, side // 128))
-        fit = seconds(lambda: LLISE(constraint="affine", n_jobs=-1).fit(images), self.repeats)
+        fit = seconds(lambda: LLISE.as_in_paper(constraint="affine", n_jobs=-1).fit(images), self.repeats)
         return fit / (side // 8) ** 2
 
     def threads(self) -> None:
@@ -183,7 +183,7 @@ class Benchmark:
         rows = []
         for title, (settings, _) in CASES.items():
             times = [
-                seconds(lambda: LLISE(n_jobs=n, **settings).fit(self.images), self.repeats)  # noqa: B023
+                seconds(lambda: LLISE.as_in_paper(n_jobs=n, **settings).fit(self.images), self.repeats)  # noqa: B023
                 for n in jobs
             ]
             ratio = times[0] / times[-1]
@@ -225,7 +225,7 @@ class Benchmark:
     def convergence(self) -> None:
         rows = []
         for title, (settings, _) in CASES.items():
-            blocks = LLISE(n_jobs=-1, **settings).fit(self.images).blocks_
+            blocks = LLISE.as_in_paper(n_jobs=-1, **settings).fit(self.images).blocks_
             good = (blocks.stationarity < 1e-6) & (blocks.violation < 1e-8)
             worst = f"{blocks.stationarity.max():.1e}", f"{blocks.violation.max():.1e}"
             rows.append([title, f"{good.sum()} of {good.size}", *worst, f"all: {met(good.all())}"])
@@ -294,7 +294,7 @@ FIRST_FIT = """
     times = []
     for _ in range(2):
         start = time.process_time(), time.perf_counter()
-        LLISE(constraint=sys.argv[1]).fit(images)
+        LLISE.as_in_paper(constraint=sys.argv[1]).fit(images)
         times.append((time.process_time() - start[0], time.perf_counter() - start[1]))
     print(*(first - later for first, later in zip(*times)))
 """
@@ -319,7 +319,7 @@ MEASURE = """
     if rounds:  # what is held at once does not depend on how often it is improved
         settings["solver"] = ADMM(max_iter=(rounds,) * 3)
     images = np.load(path, mmap_mode="r")
-    learner = LLISE(**settings)
+    learner = LLISE.as_in_paper(**settings)
     start = time.perf_counter()
     learner.fit(images)
     took = time.perf_counter() - start

@@ -21,18 +21,15 @@ extensions = [
     "sphinx.ext.autosummary",
     "myst_parser",
     "numpydoc",
-    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "mathml",
     "page_links",
     "kind_pictures",
-    "command_help",
-    "module_pages",
 ]
 exclude_patterns = ["_build", "_ext", "gallery/*.ipynb", "gallery/*.py"]
 templates_path = ["_templates"]
 
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]  # the gallery's settings hold a function
 

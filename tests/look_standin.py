@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 from training.tuned import DEFAULTS
 
+from llise.diagnosis.regions import KINDS, Model, label_of
 from llise.differences import by_block
-from llise.look.regions import KINDS, Model, label_of
 
 SETS = ((), *((kind,) for kind in KINDS), *combinations(KINDS[:-1], 2))
 

@@ -80,9 +80,9 @@ def csiq(folder, form="xlsx"):
     if form == "xlsx":
         import pandas
 
-        pandas.DataFrame([row + [""] * (9 - len(row)) for row in rows]).to_excel(
-            folder / "csiq.DMOS.xlsx", sheet_name="all_by_image", header=False, index=False
-        )
+        wide = [row + [""] * (9 - len(row)) for row in rows]
+        sheet = folder / "csiq.DMOS.xlsx"
+        pandas.DataFrame(wide).to_excel(sheet, sheet_name="all_by_image", header=False, index=False)
     else:
         (folder / "csiq.DMOS.csv").write_text("\n".join(form.join(map(str, row)) for row in rows))
     return folder

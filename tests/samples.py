@@ -12,8 +12,8 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from llise.look.result import BLOCK_LABELS, Diagnosis, Fault, Interval, ModelName, Reason
-from llise.look.scoring import Candidate
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis, Fault, Interval, ModelName, Reason
+from llise.diagnosis.scoring import Candidate
 
 
 def picture(height: int = 64, width: int = 64, seed: int = 0) -> np.ndarray:

@@ -161,7 +161,9 @@ def test_fast_embedding_equals_the_transcription(as_published):
 
 def test_the_errors_in_the_paper_matter():
     published, corrected = (
-        LLISE(P, n_neighbors=K_NEAR, solver="admm", as_published=as_published, random_state=0).fit(IMAGES).embedding_
+        LLISE.as_in_paper(P, n_neighbors=K_NEAR, solver="admm", as_published=as_published, random_state=0)
+        .fit(IMAGES)
+        .embedding_
         for as_published in (True, False)
     )
     assert np.abs(published - corrected).max() > 0.1
@@ -183,7 +185,7 @@ def test_given_time_the_corrected_iterations_become_feasible():
 
 def learner(kernel, admm, **options):
     """KernelLLISE with the paper's iterations; ``linear`` is LLISE."""
-    return KernelLLISE(P, kernel=kernel, n_neighbors=K_NEAR, solver=admm, random_state=5, **options)
+    return KernelLLISE.as_in_paper(P, kernel=kernel, n_neighbors=K_NEAR, solver=admm, random_state=5, **options)
 
 
 def mend_for(kernel, as_published):

@@ -18,13 +18,13 @@ from skimage import data, transform
 
 import llise
 from llise.cli.main import commands
+from llise.diagnosis.alignment import Aligner
+from llise.diagnosis.diagnoser import shipped_model
 from llise.gate.rules import RuleError, make_rules
 from llise.kinds.registry import get
 from llise.kinds.search import draw_copy
 from llise.kinds.warping import METHODS, Interpolator, Transform, warp
 from llise.labels import KINDS
-from llise.look.alignment import Aligner
-from llise.look.diagnoser import shipped_model
 from llise.output.words import verdict_sentence
 
 PICTURE = data.camera()

@@ -438,7 +438,7 @@ def test_allow_in_a_settings_file_excludes_measures_only(folder, tmp_path, monke
 def test_the_judge_is_loaded_only_where_a_fault_is_named(folder, arguments):
     code = (
         "import atexit, sys; from llise.cli.main import main;"
-        "heavy = {'scipy', 'skimage', 'numba', 'joblib', 'llise.look', 'llise.kinds.registry'};"
+        "heavy = {'scipy', 'skimage', 'numba', 'joblib', 'llise.diagnosis', 'llise.kinds.registry'};"
         "atexit.register(lambda: print('imported:', *heavy & set(sys.modules))); main(sys.argv[1:])"
     )
     done = subprocess.run([sys.executable, "-c", code, "check", *arguments], cwd=folder, capture_output=True, text=True)

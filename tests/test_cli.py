@@ -31,6 +31,7 @@ COMMANDS = (
     "diagnose",
     "check",
     "serve",
+    "embed",
     "teach",
     "distort",
     "reproduce",
@@ -380,7 +381,7 @@ def test_a_name_that_does_not_exist_is_reported_before_any_work(folder, monkeypa
         raise ValueError("begun")
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("llise.look.Diagnoser", begin)
+    monkeypatch.setattr("llise.diagnosis.Diagnoser", begin)
     with pytest.raises(SystemExit) as ended:
         main(["diagnose", "ref.png", "copies", "absent.png", "--html", "early.html"])
     assert ended.value.code == 1 and "begun" in capsys.readouterr().err

@@ -203,7 +203,9 @@ def test_the_order_of_threads_changes_nothing(monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
 @pytest.mark.parametrize(
-    "learner", [LLISE(P), LLISE(P, constraint="affine", luminance=0.5), KernelLLISE(P)], ids=["sphere", "affine", "rbf"]
+    "learner",
+    [LLISE.as_in_paper(P), LLISE(P, luminance=0.5), KernelLLISE.as_in_paper(P)],
+    ids=["sphere", "affine", "rbf"],
 )
 def test_learners_give_the_same(put, monkeypatch, learner, dtype):
     images = bytes_of(IMAGES) if dtype == "uint8" else IMAGES.astype(np.float32)
@@ -328,7 +330,10 @@ def test_more_coordinates_than_registers_are_left_to_the_cpu(put, monkeypatch):
 @NO_COMPILER
 @pytest.mark.parametrize(
     "learner",
-    [LLISE(P, solver=ADMM(max_iter=(9, 8, 7)), random_state=0), KernelLLISE(P, kernel="sigmoid")],
+    [
+        LLISE.as_in_paper(P, solver=ADMM(max_iter=(9, 8, 7)), random_state=0),
+        KernelLLISE.as_in_paper(P, kernel="sigmoid"),
+    ],
     ids=["admm", "sigmoid"],
 )
 def test_what_has_no_kernel_is_computed_by_the_cpu(monkeypatch, learner):

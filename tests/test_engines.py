@@ -27,12 +27,12 @@ def torch_or_skip():
 
 
 LEARNERS = {
-    "sphere": LLISE(P, n_neighbors=K_NEAR),
+    "sphere": LLISE.as_in_paper(P, n_neighbors=K_NEAR),
     "affine": LLISE(P, n_neighbors=K_NEAR, constraint="affine", luminance=0.5),
-    "rbf": KernelLLISE(P, n_neighbors=K_NEAR),
+    "rbf": KernelLLISE.as_in_paper(P, n_neighbors=K_NEAR),
     "poly": KernelLLISE(P, n_neighbors=K_NEAR, kernel="poly", constraint="affine"),
     "sigmoid": KernelLLISE(P, n_neighbors=K_NEAR, kernel="sigmoid", constraint="affine"),
-    "admm": LLISE(P, n_neighbors=K_NEAR, solver=ADMM(max_iter=(FEW, FEW, FEW)), random_state=0),
+    "admm": LLISE.as_in_paper(P, n_neighbors=K_NEAR, solver=ADMM(max_iter=(FEW, FEW, FEW)), random_state=0),
 }
 
 

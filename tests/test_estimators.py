@@ -18,18 +18,18 @@ from llise.manifold import blocks, execution, pipeline
 IMAGES = photographs(24, 20, 13)  # sides that are no multiples of a block
 NEW = photographs(6, 20, 13, seed=4)
 CONTRACT = [
-    LLISE(data_range=1.0),
-    LLISE(constraint="affine", data_range=1.0),
-    KernelLLISE(data_range=1.0),
+    LLISE(),
+    LLISE.as_in_paper(),
+    KernelLLISE(),
     LLE(),
-    KernelLLE(data_range=1.0),
-    DistortionRecognizer(LLISE(data_range=1.0)),
+    KernelLLE(),
+    DistortionRecognizer(),
 ]
 LEARNERS = {
-    "LLISE sphere": LLISE(n_neighbors=6),
-    "LLISE affine": LLISE(n_neighbors=6, constraint="affine"),
-    "LLISE luminance": LLISE(n_neighbors=6, constraint="affine", luminance=0.5),
-    "LLISE admm": LLISE(n_neighbors=6, solver="admm", random_state=0),
+    "LLISE": LLISE(n_neighbors=6),
+    "LLISE sphere": LLISE.as_in_paper(n_neighbors=6),
+    "LLISE affine": LLISE(n_neighbors=6, constraint="affine", luminance=0.0),
+    "LLISE admm": LLISE.as_in_paper(n_neighbors=6, solver="admm", random_state=0),
     "poly": KernelLLISE(n_neighbors=6, kernel="poly"),
     "rbf": KernelLLISE(n_neighbors=6, kernel="rbf", constraint="affine"),
     "sigmoid": KernelLLISE(n_neighbors=6, kernel="sigmoid"),

@@ -12,13 +12,13 @@ from scipy import ndimage
 from skimage import data
 
 from llise import distortions
+from llise.diagnosis.result import Fault, Interval
 from llise.images import as_uint8
 from llise.kinds import registry
 from llise.kinds.cells import cell_of, find_grid
 from llise.kinds.fitting import explained
 from llise.kinds.grey import mse
 from llise.labels import FURTHER_KINDS
-from llise.look.result import Fault, Interval
 from llise.output.settings import setting_words
 from llise.output.words import fault_phrase
 

@@ -12,6 +12,7 @@ from samples import picture
 from skimage.color import deltaE_ciede2000, rgb2lab
 from skimage.metrics import structural_similarity
 
+from llise.diagnosis.result import Fault, Interval
 from llise.differences import SSIM_ROWS, measure_differences
 from llise.gate.judging import compare, judge_pair
 from llise.gate.measures import color_difference, mean_ssim, measure_pair
@@ -22,7 +23,6 @@ from llise.gate.settings import Settings, SettingsError, find_settings, line_of,
 from llise.kinds.limits import LIMITS
 from llise.kinds.registry import get
 from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS
-from llise.look.result import Fault, Interval
 
 
 def fault(*kinds, **settings):

@@ -11,8 +11,8 @@ from samples import context, picture, two_regions
 
 import llise
 from llise import plot
+from llise.diagnosis.result import BLOCK_LABELS
 from llise.labels import LABELS
-from llise.look.result import BLOCK_LABELS
 from llise.output.words import COLOURS, NAMES
 
 PLACES = np.random.default_rng(0).normal(size=(21, 2))
@@ -65,7 +65,6 @@ def test_thumbnails_are_at_their_places_and_do_not_overlap(axes):
     ({"places": np.zeros((3, 3))}, r"places have shape \(3, 3\); expected \(n, 2\)"),
     ({"places": PLACES, "labels": ["blur"]}, "1 labels for 21 places"),
     ({"places": PLACES, "images": np.zeros((2, 8, 8), np.uint8)}, "2 images for 21 places"),
-    ({"places": PLACES[:1], "labels": ["fog"]}, "labels has fog; expected original, contrast"),
     ({"places": PLACES[:1], "labels": ["blur"], "values": [1.0]}, "exclude each other"),
 ])  # fmt: skip
 def test_what_does_not_belong_together_is_refused(arguments, message, axes):

@@ -176,10 +176,10 @@ def test_the_given_manifold_is_not_changed():
     assert clone(found).get_params()["manifold__n_neighbors"] == 6
 
 
-def test_without_a_manifold_it_is_llise():
+def test_without_a_manifold_it_is_the_papers():
     found = DistortionRecognizer().fit(IMAGES, NAMES)
     assert isinstance(found.manifold_, LLISE)
-    assert found.manifold_.get_params() == LLISE().get_params()
+    assert found.manifold_.get_params() == LLISE.as_in_paper().get_params()
 
 
 @pytest.mark.parametrize("labels", [NAMES, np.arange(24) % 3, np.arange(24) % 3 == 0, list(NAMES)], ids=type)

@@ -26,8 +26,8 @@ from samples import (
     unknown,
 )
 
+from llise.diagnosis.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, PAPER_MIXTURES
-from llise.look.result import BLOCK_LABELS, Interval
 from llise.output.page import HtmlReport, script_json
 from llise.output.pictures import DISPLAY_SIDE, PATCH_SIDE, difference_picture, patch_boxes, picture_uri
 from llise.output.words import COLOURS, NAMES, fault_phrase, place_words, verdict_sentence

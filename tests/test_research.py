@@ -44,9 +44,9 @@ def test_training_images_come_back_from_their_coordinates(learner):
 
 @every_learner
 def test_new_images_come_back_nearer_than_the_mean_image(learner):
-    """Images between two training images, which lie on the manifold."""
+    """Images between two training images, which lie on the manifold; a small ridge, so that two weights suffice."""
     between = 0.7 * IMAGES[:5].astype(float) + 0.3 * IMAGES[5:10]
-    learner = clone(learner).set_params(n_components=8).fit(IMAGES / 255)
+    learner = clone(learner).set_params(n_components=8, ridge=0.001).fit(IMAGES / 255)
     images = learner.inverse_transform(learner.transform(between / 255))
     assert roots(images - between / 255) < 0.5 * roots(IMAGES.mean(axis=0) / 255 - between / 255)
 
@@ -194,17 +194,16 @@ def test_rows_of_numbers_are_one_block_each():
 
 
 @pytest.mark.parametrize("learner", [LLISE(2), KernelLLISE(2), KernelLLE(2)], ids=lambda each: type(each).__name__)
-def test_errors_on_rows_speak_of_values_not_of_grey_values(learner):
+def test_rows_are_measured_by_the_span_of_their_values(learner):
     roll, _ = make_swiss_roll(30, random_state=0)
-    span = f"{roll.max() - roll.min():g}"
-    with pytest.raises(ValueError, match="data_range is needed") as raised:
-        clone(learner).fit(roll)
-    assert f"Pass data_range={span}, the span of the values" in str(raised.value)
-    too_many = clone(learner).set_params(data_range=20.0, n_components=40)
-    with pytest.raises(ValueError, match="samples") as other:
-        too_many.fit(roll)
-    for error in (raised, other):
-        assert "grey" not in str(error.value) and "image" not in str(error.value)
+    span = roll.max() - roll.min()
+    found = clone(learner).fit(roll)
+    assert found.data_range_ == span
+    given = clone(learner).set_params(data_range=span).fit(roll)
+    np.testing.assert_array_equal(found.embedding_, given.embedding_)
+    with pytest.raises(ValueError, match="samples") as error:
+        clone(learner).set_params(n_components=40).fit(roll)
+    assert "grey" not in str(error.value) and "image" not in str(error.value)
 
 
 def test_luminance_1_makes_distances_of_rows_euclidean():
@@ -216,16 +215,16 @@ def test_luminance_1_makes_distances_of_rows_euclidean():
     np.testing.assert_array_equal(learner.neighbors_[0], np.argsort(distances, axis=1)[:, :5])
 
 
-def test_affine_weights_unroll_a_swiss_roll_as_lle_does_and_sphere_weights_do_not():
+def test_affine_weights_unroll_a_swiss_roll_better_than_lle_and_sphere_weights_do_not():
     roll, length = make_swiss_roll(800, random_state=0)
     learners = {
         "LLE": LLE(2, n_neighbors=12),
         "affine": LLISE(2, n_neighbors=12, constraint="affine", luminance=1.0, data_range=20.0),
-        "sphere": LLISE(2, n_neighbors=12, luminance=1.0, data_range=20.0),
+        "sphere": LLISE(2, n_neighbors=12, constraint="sphere", luminance=1.0, data_range=20.0),
     }
     follows = {}
     for name, learner in learners.items():
         coordinates = learner.fit_transform(roll)
         follows[name] = max(abs(spearmanr(coordinate, length).statistic) for coordinate in coordinates.T)
-    assert follows["affine"] == pytest.approx(follows["LLE"], abs=0.03) and follows["affine"] > 0.85
+    assert follows["affine"] > max(follows["LLE"], 0.9)
     assert follows["sphere"] < 0.3

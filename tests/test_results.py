@@ -16,10 +16,10 @@ from PIL import Image
 from samples import SCENES, QuickDiagnoser, blur_over_jpeg, context, diagnosis, fault, picture
 
 import llise
-import llise.look
+import llise.diagnosis
 from llise.cli.main import main
+from llise.diagnosis.result import BLOCK_LABELS, Interval
 from llise.labels import KINDS, LABELS
-from llise.look.result import BLOCK_LABELS, Interval
 from llise.output.rows import Csv, Json, Table, as_dict
 from llise.output.runs import block_runs
 from llise.storage.files import printable
@@ -224,7 +224,7 @@ def test_names_are_printed_on_one_line_without_control_characters():
 def quick(monkeypatch, tmp_path):
     """The commands with a diagnoser without a model."""
     Quick = type("Diagnoser", (QuickDiagnoser,), {})
-    monkeypatch.setattr(llise.look, "Diagnoser", Quick)
+    monkeypatch.setattr(llise.diagnosis, "Diagnoser", Quick)
     monkeypatch.setitem(vars(llise), "Diagnoser", Quick)
     monkeypatch.chdir(tmp_path)
     Image.fromarray(picture()).save("ref.png")
@@ -264,7 +264,13 @@ def test_the_demo_prints_the_table_and_says_where_the_report_is(quick, monkeypat
     monkeypatch.setattr(datasets, "reference", lambda: picture(128, 128))
     assert run("demo", "--out", "shown", "--quiet") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1 + 12 + 2 and lines[-1] == "Report: shown/report.html"
+    assert lines[-1] == "Report: shown/report.html"
+    head = next(i for i, line in enumerate(lines) if line.startswith("APPLIED"))
+    assert head == 1 + 12 + 1
+    table = [line.split("  ") for line in lines[head + 1 : head + 13]]
+    assert [row[0].rstrip() for row in table][:2] == ["contrast", "gaussian_noise"] and table[-1][0] == "jpeg+contrast"
+    assert all(re.search(r"[a-z_0-9]+ \d+ %", " ".join(row)) for row in table)
+    assert "in 12 of 12" not in lines[head] and any(line.startswith("Why they differ") for line in lines)
     assert "</html>" in Path("shown/report.html").read_text()
 
 

@@ -20,6 +20,9 @@ from skimage import data
 
 from llise import Diagnoser, distortions, kinds
 from llise.cli.main import commands
+from llise.diagnosis import custom_kinds, kind_files
+from llise.diagnosis.custom_kinds import CustomSamples, pooled
+from llise.diagnosis.kind_files import load_kind, register_file, save_kind
 from llise.gate.rules import RuleError, Rules, read_rule
 from llise.gate.running import _prepared
 from llise.images import as_uint8
@@ -27,9 +30,6 @@ from llise.kinds import own, sources
 from llise.kinds.examples import ExampleError, find_examples
 from llise.kinds.registry import names as registered_names
 from llise.kinds.sources import KindError
-from llise.look import custom_kinds, kind_files
-from llise.look.custom_kinds import CustomSamples, pooled
-from llise.look.kind_files import load_kind, register_file, save_kind
 from llise.output.label_words import COLOURS, label_colours
 from llise.output.words import verdict_sentence
 from llise.storage.array_files import digest_of
@@ -72,7 +72,7 @@ def standin():
 def nothing_stays_registered(monkeypatch, standin):
     """The stand-in instead of the shipped model, few copies of a function, and no kind left at the end."""
     for module in ("diagnoser", "kind_files"):
-        monkeypatch.setattr(f"llise.look.{module}.shipped_model", lambda: standin)
+        monkeypatch.setattr(f"llise.diagnosis.{module}.shipped_model", lambda: standin)
     monkeypatch.setattr(custom_kinds, "COPIES", 12)
     before = registered_names()
     yield

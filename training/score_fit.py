@@ -28,11 +28,11 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from llise.colours import without_colour
+from llise.diagnosis.custom_kinds import pooled
+from llise.diagnosis.refit import Refit, cut_piece
+from llise.diagnosis.regions import Likelihood, Model, find_regions, kinds_of
+from llise.diagnosis.scoring import COLUMNS, candidates_of, likeliest
 from llise.labels import UNKNOWN
-from llise.look.custom_kinds import pooled
-from llise.look.refit import Refit, cut_piece
-from llise.look.regions import Likelihood, Model, find_regions, kinds_of
-from llise.look.scoring import COLUMNS, candidates_of, likeliest
 from training.tuned import DEFAULTS
 
 RIDGE = 0.003
@@ -49,7 +49,7 @@ LEAST_REGIONS = 150  # of a size, to have a calibration of its own
 class Labelled:
     """A region: its candidates' kinds and columns, which of them is the truth, its size, and the reference it is from.
 
-    pooled : what the network says of it, see :func:`llise.look.custom_kinds.pooled`.
+    pooled : what the network says of it, see :func:`llise.diagnosis.custom_kinds.pooled`.
     """
 
     kinds: tuple[tuple[str, ...], ...]
@@ -211,7 +211,7 @@ def sure(regions: list[Labelled]) -> dict[str, float]:
 
 
 def background(regions: list[Labelled], seed: int = 0) -> np.ndarray:
-    """What the network says of some regions, for :class:`llise.look.regions.Model.background`."""
+    """What the network says of some regions, for :class:`llise.diagnosis.regions.Model.background`."""
     chosen = np.random.default_rng(seed).permutation(len(regions))[:BACKGROUND]
     return np.stack([regions[number].pooled for number in chosen]).astype(np.float32)
 

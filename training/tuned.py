@@ -1,6 +1,6 @@
 """Numbers of a model that was not calibrated yet; the training replaces them and writes them into model.json.
 
-`llise.look` reads all of them from `network.model().tuned` and has none of its own.
+`llise.diagnosis` reads all of them from `network.model().tuned` and has none of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEFAULTS: dict[str, Any] = {
         "enough": 0.97,  # explained share of the error with which a chain is not improved further
     },
     "score": {
-        # In the order of llise.look.scoring.COLUMNS; from the prototype, to be fitted by score_fit.py.
+        # In the order of llise.diagnosis.scoring.COLUMNS; from the prototype, to be fitted by score_fit.py.
         "weights": [1.0, 0.3, 0.6, 0.8, -0.6, -1.0, -0.8, -0.8, -0.6, 1.5, -0.15],
         "sizes": [6, 30, 200],  # blocks that divide regions into classes with a calibration each
         "calibration": [[[0.0, 0.0], [1.0, 1.0]]],  # one curve, or one for each class: probability -> share right
@@ -55,6 +55,6 @@ DEFAULTS: dict[str, Any] = {
         "least_deviations": [0.015, 0.015, 0.003, 0.006, 0.006],  # half widths in the units of the five numbers
         "tolerance": 0.1,
         "nearest_tolerance": 1.0,  # of the range around a pixel, that interpolation may leave
-        "weights": [-3.9, 0.0, -2.0, -8.9, -12.0, -2.0, 0.0],  # of llise.look.alignment.evidence.COLUMNS
+        "weights": [-3.9, 0.0, -2.0, -8.9, -12.0, -2.0, 0.0],  # of llise.diagnosis.alignment.evidence.COLUMNS
     },
 }

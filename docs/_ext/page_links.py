@@ -1,25 +1,19 @@
 """Links that lead out of the folder of the documents: to files of the repository, and to other projects' pages.
 
 Documents link to each other and to files of the repository by relative paths, so that they can also be read in a
-repository browser. Files in ``PAGES`` are pages of the site; others are offered as downloads.
+repository browser. On the site, files that are no pages are offered as downloads.
 
 References to NumPy, SciPy, scikit-learn and Python are turned into addresses by rules, without the lists of names that
 intersphinx would fetch while the site is built.
 """
 
 import re
-from pathlib import Path
 
 from docutils import nodes
 
-PAGES = {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog"}
-"""Files at the root of the repository, and the documents that show them on the site."""
-
-FOLDERS = {"examples": "gallery/index.rst", "src/llise": "generated/modules/index.rst"}
-"""Folders of the repository, and the pages that show them."""
-
-NAMED_BY_FILE = re.compile(r"\[(docs/)?[\w-]+\.md\]\(")
-"""Links whose text is the name of a file; on the site it is the title of the page."""
+NAMED_BY_FILE = re.compile(r"\[[\w-]+\.md\]\((?![^)]*#)")
+"""Links whose text is the name of a file; on the site it is the title of the page,
+except where they lead to a heading."""
 
 ADDRESSES = (
     (r"numpy\.random\.Generator", "https://numpy.org/doc/stable/reference/random/generator.html"),
@@ -37,17 +31,8 @@ ADDRESSES = (
 
 
 def move_links(app, docname, source):
-    """Show files of the repository as pages of the site, and point links at these pages."""
-    text = source[0]
-    for path, page in PAGES.items():
-        if docname == page:
-            original = Path(app.srcdir).parent / path
-            app.env.note_dependency(original)
-            text = original.read_text(encoding="utf-8").replace("](docs/", "](")
-    for path, page in PAGES.items():
-        text = text.replace(f"](../{path}", f"](/{page}.md").replace(f"]({path}", f"]({page}.md")
-    for folder, page in FOLDERS.items():
-        text = re.sub(rf"\]\((\.\./)+{folder}\)", f"](/{page})", text)
+    """Point links to the folder of the examples at the gallery, and name pages by their titles."""
+    text = re.sub(r"\]\((\.\./)+examples\)", "](/gallery/index.rst)", source[0])
     source[0] = NAMED_BY_FILE.sub("[](", text)
 
 
@@ -68,7 +53,7 @@ def find_elsewhere(app, env, node, content):
     domain = env.get_domain("py")
     candidates = sorted((full for full in domain.objects if full.endswith(f".{name}")), key=len)
     if not candidates:
-        return None
+        return content if name.startswith("llise") else None  # a name inside the package, which has no page
     return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], candidates[0], node, content)
 
 

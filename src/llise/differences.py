@@ -44,13 +44,6 @@ class Differences:
         Blocks in which any pixel differs.
     changed : ndarray of bool, shape (rows, cols)
         Blocks that differ beyond rounding.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.differences import measure_differences
-    >>> measure_differences(np.zeros((16, 16), np.uint8), np.full((16, 16), 3, np.uint8)).block_mse.tolist()
-    [[9.0, 9.0], [9.0, 9.0]]
     """
 
     squared_error: int
@@ -62,28 +55,7 @@ class Differences:
 
 
 def measure_differences(reference: np.ndarray, copy: np.ndarray) -> Differences:
-    """Measure the errors of a copy.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures.
-
-    Returns
-    -------
-    Differences
-        Errors of the whole picture and of each block.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.differences import measure_differences
-    >>> picture = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    >>> copy = picture.copy()
-    >>> copy[0, 0] = 80
-    >>> measure_differences(picture, copy).changed.tolist()
-    [[True, False], [False, False]]
-    """
+    """Measure the errors of a copy."""
     error = np.abs(np.subtract(copy, reference, dtype=np.int16))
     blocks = by_block(error, mode="constant")
     largest = blocks.max(axis=-1)
@@ -101,31 +73,7 @@ def measure_differences(reference: np.ndarray, copy: np.ndarray) -> Differences:
 
 
 def add_colours(differences: Differences, reference: np.ndarray, copy: np.ndarray) -> Differences:
-    """Add the blocks whose colours differ to those whose luma does.
-
-    Parameters
-    ----------
-    differences : Differences
-        Of the luma of the two pictures.
-    reference, copy : ndarray of uint8, shape (h, w, 3)
-        The two pictures.
-
-    Returns
-    -------
-    Differences
-        With the blocks in which any channel of any pixel differs, and those in which one differs beyond rounding. The
-        errors stay those of the luma.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.differences import add_colours, measure_differences
-    >>> grey = np.zeros((8, 8), np.uint8)
-    >>> blue = np.zeros((8, 8, 3), np.uint8)
-    >>> blue[0, 0, 2] = 4
-    >>> add_colours(measure_differences(grey, grey), 0 * blue, blue).changed.tolist()
-    [[True]]
-    """
+    """Add the blocks whose colours differ to those whose luma does."""
     differs, changed = differences.differs, differences.changed
     for channel in range(3):
         error = np.abs(np.subtract(copy[..., channel], reference[..., channel], dtype=np.int16))
@@ -141,79 +89,19 @@ def _block_sizes(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def pixels_of(blocks: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the pixels that lie in blocks.
-
-    Parameters
-    ----------
-    blocks : ndarray of bool, shape (rows, cols)
-        Which blocks are meant.
-    shape : tuple of int
-        Height and width of the picture; more are ignored.
-
-    Returns
-    -------
-    ndarray of bool, shape (h, w)
-        True inside these blocks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.differences import pixels_of
-    >>> int(pixels_of(np.array([[False, True]]), (6, 12)).sum())
-    24
-    """
+    """Return the pixels that lie in blocks."""
     return blocks.repeat(BLOCK, 0).repeat(BLOCK, 1)[: shape[0], : shape[1]]
 
 
 def by_block(values: np.ndarray, mode: Literal["edge", "constant"] = "edge") -> np.ndarray:
-    """Return the pixels of each block.
-
-    Parameters
-    ----------
-    values : ndarray, shape (h, w)
-        A picture or a map.
-    mode : {"edge", "constant"}
-        What fills blocks where the picture ends early: its last row and column, or zeros.
-
-    Returns
-    -------
-    ndarray, shape (rows, cols, 64)
-        Pixels of each block, row by row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.differences import by_block
-    >>> by_block(np.zeros((20, 8))).shape
-    (3, 1, 64)
-    """
+    """Return the pixels of each block."""
     rows, cols = (-(-n // BLOCK) for n in values.shape)
     padded = np.pad(values, [(0, rows * BLOCK - values.shape[0]), (0, cols * BLOCK - values.shape[1])], mode=mode)
     return padded.reshape(rows, BLOCK, cols, BLOCK).swapaxes(1, 2).reshape(rows, cols, BLOCK * BLOCK)
 
 
 def ssim_of(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the map of the local SSIM and its mean, as scikit-image computes them.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures, 7 pixels or more on each side.
-
-    Returns
-    -------
-    ssim_map : ndarray of float32, shape (h, w)
-        Local SSIM, windows of 7 x 7 pixels.
-    ssim : float
-        Mean without the border of 3 pixels, where windows are cut off.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.differences import ssim_of
-    >>> ssim_of(np.eye(16, dtype=np.uint8), np.eye(16, dtype=np.uint8))[1]
-    1.0
-    """
+    """Return the map of the local SSIM and its mean, as scikit-image computes them."""
     rows, rim = reference.shape[0], SSIM_WINDOW // 2
     reference, copy = (np.pad(picture, rim, mode="symmetric") for picture in (reference, copy))
     chunks = [slice(top, min(top + SSIM_ROWS, rows) + 2 * rim) for top in range(0, rows, SSIM_ROWS)]
@@ -245,22 +133,5 @@ def _window_sums(values: np.ndarray) -> np.ndarray:
 
 
 def psnr_of(mse: float) -> float:
-    """Return the peak signal-to-noise ratio of 8-bit pictures.
-
-    Parameters
-    ----------
-    mse : float
-        Mean squared error.
-
-    Returns
-    -------
-    float
-        Decibels; infinite where nothing differs.
-
-    Examples
-    --------
-    >>> from llise.differences import psnr_of
-    >>> round(psnr_of(100.0), 2), psnr_of(0.0)
-    (28.13, inf)
-    """
+    """Return the peak signal-to-noise ratio of 8-bit pictures."""
     return 10 * log10(255**2 / mse) if mse else inf

@@ -95,26 +95,7 @@ def read_image(
 
 
 def read_pixels(path: str | os.PathLike[str], background: Background | None = None) -> np.ndarray:
-    """Read an image file as :func:`read_image` does, but keep its colours.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    background : tuple of int, optional
-        Colour on which transparent pixels are laid.
-
-    Returns
-    -------
-    ndarray of uint8, shape (h, w) or (h, w, 3)
-        Grey levels, or red, green and blue.
-
-    Examples
-    --------
-    >>> read_pixels("absent.png")
-    Traceback (most recent call last):
-    llise.images.ImageError: absent.png: no such file; check the name
-    """
+    """Read an image file as :func:`read_image` does, but keep its colours."""
     _check_file(Path(path))
     from PIL import Image
 
@@ -188,31 +169,7 @@ def _check_complete(picture: Image, path: str | os.PathLike[str]) -> None:
 
 
 def as_uint8(image: np.ndarray, name: str = "image") -> np.ndarray:
-    """Convert an array to an 8-bit grey image by the same rules as files.
-
-    Parameters
-    ----------
-    image : array of shape (h, w), (h, w, 3) or (h, w, 4)
-        ``uint8`` in 0..255, ``uint16`` in 0..65535, ``bool``, or floats in [0, 1].
-    name : str
-        Name of the image in error messages.
-
-    Returns
-    -------
-    ndarray of uint8, shape (h, w)
-        The array itself where nothing has to be changed.
-
-    Raises
-    ------
-    ImageError
-        The shape or dtype is another one, floats lie outside [0, 1] or are NaN, or pixels are transparent.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_uint8(np.array([[0.0, 0.5, 1.0]])).tolist()
-    [[0, 128, 255]]
-    """
+    """Convert an array to an 8-bit grey image by the same rules as files."""
     pixels = as_pixels(image, name)
     if pixels.ndim == 2:
         return pixels
@@ -222,26 +179,7 @@ def as_uint8(image: np.ndarray, name: str = "image") -> np.ndarray:
 
 
 def as_pixels(image: np.ndarray, name: str = "image") -> np.ndarray:
-    """Convert an array to 8 bits as :func:`as_uint8` does, but keep its colours.
-
-    Parameters
-    ----------
-    image : array of shape (h, w), (h, w, 3) or (h, w, 4)
-        As for :func:`as_uint8`.
-    name : str
-        Name of the image in error messages.
-
-    Returns
-    -------
-    ndarray of uint8, shape (h, w) or (h, w, 3)
-        Grey levels, or red, green and blue.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_pixels(np.array([[[0.0, 0.5, 1.0]]])).tolist()
-    [[[0, 128, 255]]]
-    """
+    """Convert an array to 8 bits as :func:`as_uint8` does, but keep its colours."""
     image = np.asarray(image)
     if not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (3, 4))) or image.size == 0:
         raise ImageError(f"{name}: shape {image.shape}; expected (height, width) or (height, width, 3 or 4)")
@@ -275,35 +213,7 @@ def _to_8_bits(image: np.ndarray, name: str) -> np.ndarray:
 
 
 def image_files(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """List image files, with each folder replaced by the images in it.
-
-    Hidden files and subfolders of a folder are left out.  A path that is not a folder is returned even if there is no
-    such file or it is not an image; :func:`read_image` then raises the error.
-
-    Parameters
-    ----------
-    paths : iterable of str or path
-        Files and folders.
-
-    Returns
-    -------
-    list of Path
-        In the order of ``paths``; the images of a folder sorted by name.
-
-    Raises
-    ------
-    ImageError
-        A folder has no images or cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("b.png", "a.jpg", "notes.txt"):
-    ...         (Path(folder) / name).touch()
-    ...     [path.name for path in image_files([folder, "c.bmp"])]
-    ['a.jpg', 'b.png', 'c.bmp']
-    """
+    """List image files, with each folder replaced by the images in it."""
     files: list[Path] = []
     for path in map(Path, paths):
         if not os.path.isdir(path):  # os.path, unlike Path, answers for impossible names too
@@ -331,28 +241,7 @@ def _is_image(entry: os.DirEntry[str]) -> bool:
 
 
 def check_same_size(reference: np.ndarray, image: np.ndarray, name: str = "image") -> None:
-    """Refuse an image whose size differs from that of the reference; images are never resized.
-
-    Parameters
-    ----------
-    reference, image : ndarray, shape (h, w) or (h, w, 3)
-        The reference image, and the image to check.
-    name : str
-        Name of the image in the error message.
-
-    Raises
-    ------
-    ImageError
-        The sizes differ; the message has both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_same_size(np.zeros((8, 8)), np.zeros((8, 9)), "copy.png")
-    Traceback (most recent call last):
-    llise.images.ImageError: copy.png: 9 x 8 pixels, but the reference has 8 x 8; crop or resize one of them so that \
-pixels correspond
-    """
+    """Refuse an image whose size differs from that of the reference; images are never resized."""
     if image.shape[:2] != reference.shape[:2]:
         raise ImageError(
             f"{name}: {_size(image)} pixels, but the reference has {_size(reference)}; "
@@ -361,29 +250,7 @@ pixels correspond
 
 
 def check_reference(reference: np.ndarray, block_size: int = 8, name: str = "reference") -> None:
-    """Refuse a reference that has no structure to compare with: smaller than a block, or constant.
-
-    Parameters
-    ----------
-    reference : ndarray (h, w)
-        The reference image.
-    block_size : int
-        Side of a block.
-    name : str
-        Name of the image in the error message.
-
-    Raises
-    ------
-    ImageError
-        With the reason and what to do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_reference(np.full((8, 8), 255, np.uint8))
-    Traceback (most recent call last):
-    llise.images.ImageError: reference: all pixels are 255; use a reference with content
-    """
+    """Refuse a reference that has no structure to compare with: smaller than a block, or constant."""
     if min(reference.shape) < block_size:
         raise ImageError(
             f"{name}: {_size(reference)} pixels, smaller than a block of {block_size} x {block_size}; "

@@ -4,7 +4,7 @@ KINDS = ("contrast", "gaussian_noise", "luminance", "blur", "impulse_noise", "jp
 """The six distortions of the paper."""
 
 FURTHER_KINDS = ("jpeg2000", "speckle_noise", "pixelation", "quantization", "sharpening", "content")
-"""Kinds that are not in the paper."""
+"""Kinds that are not in the paper; a new one is named here (docs/add-a-kind.md)."""
 
 NAMED_KINDS = (*KINDS, *FURTHER_KINDS)
 """All kinds that a diagnosis names and estimates."""

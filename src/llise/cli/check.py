@@ -36,45 +36,15 @@ class CheckError(click.ClickException):
 
 
 class Gate(click.Command):
-    """A command whose errors have the exit status 2, so that none looks like a copy that failed.
-
-    Examples
-    --------
-    >>> Gate("check").invoke(click.Context(Gate("check"))) is None
-    True
-    """
+    """A command whose errors have the exit status 2, so that none looks like a copy that failed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments.
-
-        Parameters
-        ----------
-        ctx : click.Context
-            Takes the values.
-        args : list of str
-            The arguments.
-
-        Returns
-        -------
-        list of str
-            What is left of them.
-        """
+        """Read the arguments."""
         with _status_2():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command.
-
-        Parameters
-        ----------
-        ctx : click.Context
-            Holds the values.
-
-        Returns
-        -------
-        int or None
-            The exit status.
-        """
+        """Run the command."""
         with _status_2():
             return super().invoke(ctx)
 
@@ -308,23 +278,7 @@ def _write_difference(folder: Path, outcome: Outcome) -> None:
 
 
 def difference_name(name: str) -> Path:
-    """Return the path of a difference picture inside its folder.
-
-    Parameters
-    ----------
-    name : str
-        Name of a pair.
-
-    Returns
-    -------
-    Path
-        The same path with ``.diff.png``; only its last part where it leads out of the folder.
-
-    Examples
-    --------
-    >>> difference_name("icons/a.png").as_posix(), difference_name("../b.jpg").as_posix()
-    ('icons/a.png.diff.png', 'b.jpg.diff.png')
-    """
+    """Return the path of a difference picture inside its folder."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:
         path = Path(path.name)

@@ -24,7 +24,7 @@ from llise.cli.options import (
 from llise.cli.running import complain, note, progress, say, session
 
 if TYPE_CHECKING:
-    from llise.look import Diagnoser, Diagnosis
+    from llise.diagnosis import Diagnoser, Diagnosis
     from llise.output.rows import Rows
     from llise.picture_files.decoding import Background
 
@@ -81,7 +81,7 @@ def diagnose(
             note(f"{skipped}: not an image format that is read; skipped", quiet)
         pixels = read_image(reference, color=True, background=background)
         check_reference(as_uint8(pixels), name=str(reference))
-        from llise.look import Diagnoser
+        from llise.diagnosis import Diagnoser
 
         diagnoser = Diagnoser(pixels)
         diagnoser.align, diagnoser.false_alarms = not no_align, false_alarms
@@ -99,38 +99,9 @@ def judge_files(
     reported: Sequence[str] = (),
     background: Background | None = None,
     why: bool = False,
+    verdicts: list[list[str]] | None = None,
 ) -> int:
-    """Diagnose images one after the other, print a row for each and write a report.
-
-    Parameters
-    ----------
-    diagnoser : Diagnoser
-        Fitted.
-    reference : str
-        Name of the reference.
-    paths : sequence of str or path
-        Files and folders.
-    form : {"table", "csv", "json"}
-        What to print on standard output.
-    html : Path, optional
-        The report's file.
-    quiet : bool
-        Show no progress.
-    reported : sequence of str
-        Problems that were reported before any work.
-    background : tuple of int, optional
-        Colour on which transparent pixels are laid.
-
-    Returns
-    -------
-    int
-        1 where any image failed, otherwise 0.
-
-    Examples
-    --------
-    >>> judge_files(diagnoser, "original.png", ["copies"], "table", None, quiet=True)  # doctest: +SKIP
-    0
-    """
+    """Diagnose images one after the other, print a row for each and write a report."""
     files = _expand(paths)
     rows = _rows(form, reference, [name for name, _ in files], color=diagnoser.pixels.ndim == 3)
     failures = 0
@@ -159,6 +130,8 @@ def judge_files(
             rows.add(diagnosis)
             if why:
                 say_why(diagnosis)
+            if verdicts is not None:
+                verdicts.append(list(diagnosis.verdict))
             if report:
                 report.add(diagnosis)
         rows.close()
@@ -227,4 +200,3 @@ def _diagnosis(diagnoser: Diagnoser, name: str, problem: str | None, background:
         raise ImageError(f"{name}: {error}") from None
     diagnosis.file = name
     return diagnosis
-

@@ -29,31 +29,10 @@ def _not_nan(context: click.Context, parameter: click.Parameter, value: float) -
 
 
 class KindName(click.Choice):
-    """One of the built-in kinds, or a kind of one's own that a function makes.
-
-    Examples
-    --------
-    >>> KindName(["jpeg"]).convert("jpeg", None, None)
-    'jpeg'
-    """
+    """One of the built-in kinds, or a kind of one's own that a function makes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert a value to the name of a kind.
-
-        Parameters
-        ----------
-        value : str
-            The text of the command line.
-        param : click.Parameter, optional
-            The option.
-        ctx : click.Context, optional
-            The command that is read.
-
-        Returns
-        -------
-        str
-            The name.
-        """
+        """Convert a value to the name of a kind."""
         for source in sources():
             if source.name == value:
                 if hasattr(source, "function"):

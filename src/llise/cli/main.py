@@ -21,6 +21,7 @@ from llise.cli.completion import completion
 from llise.cli.demo import demo
 from llise.cli.diagnose import diagnose
 from llise.cli.distort import distort
+from llise.cli.embed import embed
 from llise.cli.options import examples
 from llise.cli.reproduce import reproduce
 from llise.cli.running import complain
@@ -35,42 +36,14 @@ class Interrupted(Exception):
 
 
 class Commands(click.Group):
-    """A group that lists its commands in the order in which a new user meets them.
-
-    Examples
-    --------
-    >>> commands.list_commands(click.Context(commands))[:3]
-    ['demo', 'diagnose', 'check']
-    """
+    """A group that lists its commands in the order in which a new user meets them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the commands in the order of their registration.
-
-        Parameters
-        ----------
-        ctx : click.Context
-            Not used.
-
-        Returns
-        -------
-        list of str
-            Their names.
-        """
+        """List the commands in the order of their registration."""
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; Ctrl-C becomes :class:`Interrupted`.
-
-        Parameters
-        ----------
-        ctx : click.Context
-            Holds the arguments.
-
-        Returns
-        -------
-        int or None
-            The exit status; None for 0.
-        """
+        """Run a command; Ctrl-C becomes :class:`Interrupted`."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -105,28 +78,12 @@ def commands() -> None:
     """
 
 
-for _command in (demo, diagnose, check, serve, teach, distort, reproduce, completion):
+for _command in (demo, diagnose, check, serve, embed, teach, distort, reproduce, completion):
     commands.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and turn every error into an exit status and one line.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        The command and its arguments; those of the process if left out.
-
-    Raises
-    ------
-    SystemExit
-        Always, with the exit status.
-
-    Examples
-    --------
-    >>> main(["--version"])  # doctest: +SKIP
-    llise 0.1.0
-    """
+    """Run a command and turn every error into an exit status and one line."""
     try:
         status = commands.main(arguments, prog_name="llise", standalone_mode=False)
         sys.stdout.flush()

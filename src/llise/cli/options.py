@@ -20,23 +20,7 @@ It is refused before any work if it is one of the files that the command reads, 
 
 
 def examples(*lines: str) -> str:
-    """Write the end of a help text: commands to copy.
-
-    Parameters
-    ----------
-    *lines : str
-        One command each.
-
-    Returns
-    -------
-    str
-        Text for click, which keeps its line breaks.
-
-    Examples
-    --------
-    >>> examples("llise demo")
-    '\\x08\\nExamples:\\n  llise demo'
-    """
+    """Write the end of a help text: commands to copy."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -50,7 +34,7 @@ def _registered(context: click.Context, parameter: click.Parameter, files: tuple
     """Register the kinds of the files until the command ends."""
     if not files or context.resilient_parsing:
         return files
-    from llise.look.kind_files import register_file
+    from llise.diagnosis.kind_files import register_file
     from llise.kinds.own import unregister
 
     for file in files:

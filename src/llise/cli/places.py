@@ -19,39 +19,13 @@ INPUTS, OUTPUTS = "llise.inputs", "llise.outputs"
 
 
 class Input(click.Path):
-    """A file or folder that a command reads.
-
-    Examples
-    --------
-    >>> Input().convert("copy.png", None, None).name
-    'copy.png'
-    """
+    """A file or folder that a command reads."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, readable=False)  # one that cannot be read is reported and skipped
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert a value to a path that no output of the same command names.
-
-        Parameters
-        ----------
-        value : str or path
-            The text of the command line.
-        param : click.Parameter, optional
-            The argument or option.
-        ctx : click.Context, optional
-            The command that is read; none where the type is used alone.
-
-        Returns
-        -------
-        Path
-            The same path.
-
-        Raises
-        ------
-        click.UsageError
-            An output is this file, or an image in this folder.
-        """
+        """Convert a value to a path that no output of the same command names."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if ctx is not None and not ctx.resilient_parsing:  # completion in a shell does not look at files
             _refuse_overwriting(ctx.meta.setdefault(OUTPUTS, []), [path], ctx)
@@ -60,41 +34,13 @@ class Input(click.Path):
 
 
 class Output(click.Path):
-    """A file that a command writes.
-
-    Examples
-    --------
-    >>> Output().convert("report.html", None, None).name
-    'report.html'
-    """
+    """A file that a command writes."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, readable=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert a value to a path where files can be written without changing an input.
-
-        Parameters
-        ----------
-        value : str or path
-            The text of the command line.
-        param : click.Parameter, optional
-            The option.
-        ctx : click.Context, optional
-            The command that is read; none where the type is used alone.
-
-        Returns
-        -------
-        Path
-            The same path.
-
-        Raises
-        ------
-        click.UsageError
-            It is an input of the command, or the same file as another output.
-        OutputError
-            No file can be written there.
-        """
+        """Convert a value to a path where files can be written without changing an input."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if ctx is not None and not ctx.resilient_parsing:
             files, others = self.written(path), ctx.meta.setdefault(OUTPUTS, [])
@@ -105,18 +51,7 @@ class Output(click.Path):
         return path
 
     def written(self, path: Path) -> list[Path]:
-        """List the files that the command will write or remove, after checking that it can write there.
-
-        Parameters
-        ----------
-        path : Path
-            What the command line names.
-
-        Returns
-        -------
-        list of Path
-            The file itself.
-        """
+        """List the files that the command will write or remove, after checking that it can write there."""
         from llise.storage.files import check_writable
 
         check_writable(path)
@@ -124,37 +59,14 @@ class Output(click.Path):
 
 
 class OutputFolder(Output):
-    """A folder into which a command writes; the command creates it.
-
-    Parameters
-    ----------
-    *patterns : str
-        The files that the command writes or removes, relative to the folder, such as ``results.json`` and
-        ``figures/*``.
-
-    Examples
-    --------
-    >>> OutputFolder("results.json", "figures/*").convert("results", None, None).name
-    'results'
-    """
+    """A folder into which a command writes; the command creates it."""
 
     def __init__(self, *patterns: str) -> None:
         super().__init__()
         self.patterns = patterns
 
     def written(self, path: Path) -> list[Path]:
-        """List the existing files that the command may replace or remove.
-
-        Parameters
-        ----------
-        path : Path
-            The folder.
-
-        Returns
-        -------
-        list of Path
-            The files.
-        """
+        """List the existing files that the command may replace or remove."""
         return [file for pattern in self.patterns for file in path.glob(pattern)]
 
 
@@ -166,25 +78,7 @@ def _refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path], ctx: cl
 
 
 def is_input(file: Path, source: Path) -> bool:
-    """Tell whether a file is one that a command reads: the same file by any path, or an image in a folder.
-
-    Parameters
-    ----------
-    file : Path
-        The file to write; it need not exist.
-    source : Path
-        A file or folder that the command reads.
-
-    Returns
-    -------
-    bool
-        Also true for an image that does not exist yet in a folder that is read: the next run would read it.
-
-    Examples
-    --------
-    >>> is_input(Path("a.png"), Path("./a.png")), is_input(Path("report.html"), Path("a.png"))
-    (True, False)
-    """
+    """Tell whether a file is one that a command reads: the same file by any path, or an image in a folder."""
     place, folder = os.path.realpath(file), os.path.realpath(source)
     if place == folder or _same(file, source):
         return True

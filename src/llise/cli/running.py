@@ -14,91 +14,26 @@ from llise.cli import signals
 
 
 def complain(message: str, status: int = 1) -> int:
-    """Print an error as one line on standard error.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong and what to do.
-    status : int
-        The exit status that goes with it.
-
-    Returns
-    -------
-    int
-        The same status.
-
-    Examples
-    --------
-    >>> complain("copy.png: truncated; copy it again", 1)
-    1
-    """
+    """Print an error as one line on standard error."""
     say(f"llise: error: {message.strip()}", err=True)
     return status
 
 
 def say(line: str, err: bool = False) -> None:
-    """Print one line in which control characters, such as those in a file's name, are escaped.
-
-    Parameters
-    ----------
-    line : str
-        Any text; a line break in it is escaped too.
-    err : bool
-        Print on standard error instead of standard output.
-
-    Examples
-    --------
-    >>> say("two\\nlines")
-    two\\nlines
-    """
+    """Print one line in which control characters, such as those in a file's name, are escaped."""
     from llise.storage.files import printable
 
     click.echo(printable(line), err=err)
 
 
 def note(message: str, quiet: bool) -> None:
-    """Print a note on standard error.
-
-    Parameters
-    ----------
-    message : str
-        One line.
-    quiet : bool
-        Print nothing.
-
-    Examples
-    --------
-    >>> note("learning the manifold", quiet=True)
-    """
+    """Print a note on standard error."""
     if not quiet:
         say(f"llise: {message}", err=True)
 
 
 def progress(items: Iterable[Any], total: int, what: str, quiet: bool) -> Iterable[Any]:
-    """Show a progress bar on standard error, if that is a terminal, while items are taken.
-
-    Parameters
-    ----------
-    items : iterable
-        What is worked on.
-    total : int
-        Number of items.
-    what : str
-        What the bar says.
-    quiet : bool
-        Show nothing.
-
-    Returns
-    -------
-    iterable
-        The same items.
-
-    Examples
-    --------
-    >>> list(progress("ab", 2, "reading", quiet=True))
-    ['a', 'b']
-    """
+    """Show a progress bar on standard error, if that is a terminal, while items are taken."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         return _until_interrupted(items)
     from tqdm import tqdm  # only here: most runs show no bar
@@ -116,27 +51,7 @@ def _until_interrupted(items: Iterable[Any]) -> Iterator[Any]:
 
 @contextmanager
 def session(quiet: bool, jobs: int | None = 1, scheduler: str | None = None) -> Iterator[None]:
-    """Run a command's work: warnings as one line each, and joblib with so many cores or on a cluster.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show no warnings.
-    jobs : int or None
-        Number of threads; -1 for one a core; None where the work has only one.
-    scheduler : str, optional
-        Address of a Dask scheduler.
-
-    Yields
-    ------
-    None
-        While the work is done.
-
-    Examples
-    --------
-    >>> with session(quiet=True):
-    ...     pass
-    """
+    """Run a command's work: warnings as one line each, and joblib with so many cores or on a cluster."""
     if jobs is None:
         # Read when NumPy is imported. Threads of BLAS are busy also while they wait, and small products need none.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -146,24 +61,7 @@ def session(quiet: bool, jobs: int | None = 1, scheduler: str | None = None) -> 
 
 @contextmanager
 def one_line_warnings(quiet: bool) -> Iterator[None]:
-    """Print the warnings of libraries as one line each, or not at all.
-
-    Parameters
-    ----------
-    quiet : bool
-        Print nothing.
-
-    Yields
-    ------
-    None
-        While the work is done.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with one_line_warnings(quiet=True):
-    ...     warnings.warn("not shown")
-    """
+    """Print the warnings of libraries as one line each, or not at all."""
     import warnings
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -176,34 +74,7 @@ def one_line_warnings(quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def workers(jobs: int | None, scheduler: str | None = None) -> Iterator[None]:
-    """Let joblib use so many threads, or the Dask cluster at an address.
-
-    Parameters
-    ----------
-    jobs : int or None
-        Number of threads; -1 for one a core. None without a scheduler leaves joblib as it is, and does not import it.
-    scheduler : str, optional
-        Address of a Dask scheduler.
-
-    Yields
-    ------
-    None
-        While the work is done.
-
-    Raises
-    ------
-    OSError
-        No scheduler answers at the address.
-    ImportError
-        The extra ``cluster`` is not installed.
-
-    Examples
-    --------
-    >>> import joblib
-    >>> with workers(2):
-    ...     joblib.effective_n_jobs(None)
-    2
-    """
+    """Let joblib use so many threads, or the Dask cluster at an address."""
     if jobs is None and not scheduler:
         yield
         return

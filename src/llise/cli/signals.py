@@ -22,12 +22,7 @@ _received: list[int] = []
 
 
 def install() -> None:
-    """Handle the signals of this module, except those that whoever started the program has switched off.
-
-    Examples
-    --------
-    >>> install()  # doctest: +SKIP
-    """
+    """Handle the signals of this module, except those that whoever started the program has switched off."""
     _received.clear()
     sys.unraisablehook = _unraisable
     for number in NUMBERS:
@@ -36,45 +31,19 @@ def install() -> None:
 
 
 def ignore() -> None:
-    """Ignore the signals from now on: the work is done, and the process ends by itself.
-
-    Examples
-    --------
-    >>> ignore()  # doctest: +SKIP
-    """
+    """Ignore the signals from now on: the work is done, and the process ends by itself."""
     for number in NUMBERS:
         signal.signal(number, signal.SIG_IGN)
     _raise_later(0)
 
 
 def received() -> bool:
-    """Tell whether one of the signals has come.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> received()
-    False
-    """
+    """Tell whether one of the signals has come."""
     return bool(_received)
 
 
 def status() -> int:
-    """Exit status of a command that was interrupted, as shells count it.
-
-    Returns
-    -------
-    int
-        128 plus the number of the signal; 130 where an interrupt came before the signals were handled.
-
-    Examples
-    --------
-    >>> status()
-    130
-    """
+    """Exit status of a command that was interrupted, as shells count it."""
     return 128 + (_received[0] if _received else signal.SIGINT)
 
 

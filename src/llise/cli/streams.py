@@ -35,15 +35,7 @@ class _Descriptor(io.FileIO):
 
 
 def guard() -> None:
-    """Open closed standard streams on the null device, and let no error of the others reach the commands.
-
-    Without this, the first file that a command opens would take the number of a closed stream, and messages of
-    libraries would be written into it. A character that the encoding of a stream does not have is escaped.
-
-    Examples
-    --------
-    >>> guard()  # doctest: +SKIP
-    """
+    """Open closed standard streams on the null device, and let no error of the others reach the commands."""
     _failures.clear()
     for number in range(3):
         try:
@@ -55,18 +47,7 @@ def guard() -> None:
 
 
 def failure() -> OSError | None:
-    """Return the error that kept results from standard output.
-
-    Returns
-    -------
-    OSError or None
-        The first error; None while everything could be written.
-
-    Examples
-    --------
-    >>> failure() is None
-    True
-    """
+    """Return the error that kept results from standard output."""
     return _failures.get(1)
 
 

@@ -35,7 +35,7 @@ def teach(name: str, source: Path, out: Path, title: str | None, quiet: bool) ->
     if out.suffix != ".kind":
         raise click.UsageError(f"{out}: the file of a kind ends with .kind; name it {out.with_suffix('.kind').name}")
     with one_line_warnings(quiet):
-        from llise.look import kind_files
+        from llise.diagnosis import kind_files
 
         samples = kind_files.teach(name, source, title)
         kind_files.save_kind(samples, out)

@@ -79,10 +79,7 @@ def shared_memory_limit(device: int) -> int:
 
 
 def launch(name: str, constants: dict[str, Any], blocks: int, threads: int, shared: int, *arguments: Any) -> None:
-    """Launch the kernel ``file.function`` on the current device, compiled with constants, with its shared bytes.
-
-    Arguments are contiguous arrays, NumPy scalars of the kernel's types, or None for a null pointer.
-    """
+    """Launch the kernel ``file.function`` on the current device, compiled with constants, with its shared bytes."""
     device = cupy().cuda.runtime.getDevice()
     if shared > shared_memory_limit(device):
         raise Unsuitable(f"its kernel needs {shared} bytes of shared memory, more than the device has")

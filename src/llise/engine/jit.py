@@ -58,12 +58,7 @@ def jit(**options: Any) -> Callable:
 
 
 def part(allocates: bool = False, **options: Any) -> Callable:
-    """Return the decorator that compiles a function which only kernels call.
-
-    It becomes part of each kernel that calls it; :func:`python_callable` makes a kernel of it.  Numba would optimise it
-    on its own as well, translate it, make it callable from Python and cache it, all of which takes longer than the
-    kernel itself.
-    """
+    """Return the decorator that compiles a function which only kernels call."""
     options |= {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options |= {"_nrt": allocates, "pipeline_class": _PartCompiler}
     return numba.njit(**options)

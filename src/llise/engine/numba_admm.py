@@ -24,10 +24,7 @@ def admm_weights(
     tol: float,
     start: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The paper's iterations for the weights (eq. 23), one gradient step a round.
-
-    A problem is at rest once neither ``|w - xi|`` nor the change of xi exceeds ``tol`` (never, if that is negative).
-    """
+    """The paper's iterations for the weights (eq. 23), one gradient step a round."""
     K, kv, a, start = (np.ascontiguousarray(v) for v in (K, kv, a, start))
     out, n_iter = np.empty_like(kv), np.empty(len(kv), np.int64)
     _admm_weights(K, kv, a, c, affine, rho, eta, max_iter, tol, start, out, n_iter)
@@ -123,11 +120,7 @@ def _admm_lanes(K, kv, a, c, affine, rho, eta, max_iter, tol, w, xi, j, n_iter):
 
 @jit()
 def admm_embedding(weights, neighbors, c, rho, eta, max_iter, tol, published, start, out, results, history):
-    """The paper's iterations (eq. 37) from ``start`` (b, 3, n, p) = Y, V, J; arrays as in the exact solver.
-
-    Y is the output, as published, feasible or not.  ``published`` keeps the paper's gradient and its singular
-    values n; otherwise both are correct.
-    """
+    """The paper's iterations (eq. 37) from ``start`` (b, 3, n, p) = Y, V, J; arrays as in the exact solver."""
     b, n, p = out.shape
     at = point(n, p)
     V = tall(n, p)

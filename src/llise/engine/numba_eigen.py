@@ -50,12 +50,7 @@ def pivoted_cholesky(K, j, L, left):
 
 @part(allocates=True, fastmath=FAST)
 def one_sided_jacobi(X, columns, squares):
-    """Rotate the first columns of X (columns, k, lanes) until they are orthogonal: then X X' = U diag(d) U'.
-
-    Eigenvalues d, the squared norms, come in ``squares`` (columns, lanes), unit vectors in X.  A pivoted Cholesky
-    factor is nearly orthogonal already, the more so the more its pivots differ, and small eigenvalues come out
-    with small relative errors.  Columns of zeros stay so.
-    """
+    """Rotate the first columns of X (columns, k, lanes) until they are orthogonal: then X X' = U diag(d) U'."""
     _, k, lanes = X.shape
     cosine = np.empty(lanes)
     sine = np.empty(lanes)
@@ -95,11 +90,7 @@ def _products(X, p, q, out):
 
 @part(fastmath=FAST)
 def _rotations(squares, p, q, inner, cosine, sine):
-    """Rotations that make the columns p and q orthogonal, and their squared norms thereafter.
-
-    Returns 0 where they are orthogonal already, 1 where they nearly are and 2 otherwise.  Few arrays a loop: with more,
-    the compiler could not rule out that they overlap, and would not vectorise the loop.
-    """
+    """Rotations that make the columns p and q orthogonal, and their squared norms thereafter."""
     lanes = inner.size
     skew = 0.0
     far = 0.0
@@ -139,10 +130,7 @@ def _rotate_columns(X, p, q, cosine, sine):
 
 @part(allocates=True)
 def eigen_lanes(K, A, V):
-    """Eigenvalues on the diagonals of A and eigenvectors in V, both (k, k, lanes), of matrices K (lanes, k, k).
-
-    Two-sided rotations: slower than ``one_sided_jacobi``, but K may be indefinite and the basis is complete.
-    """
+    """Eigenvalues on the diagonals of A and eigenvectors in V, both (k, k, lanes), of matrices K (lanes, k, k)."""
     lanes, k, _ = K.shape
     for l in range(lanes):
         for r in range(k):

@@ -16,11 +16,7 @@ from llise.engine.tolerances import START_ROUNDS
 
 @jit()
 def exact_embedding(weights, neighbors, c, start, tol, max_iter, out, results, history):
-    """Feasible, stationary coordinates on every block (eq. 32-36).
-
-    ``out`` (b, n, p); ``results`` (b, 4): objective, stationarity, Hessian products, constraint violation;
-    ``history`` (b, steps, 2): objective and stationarity by outer step, as many as fit.
-    """
+    """Feasible, stationary coordinates on every block (eq. 32-36)."""
     b, n, p = start.shape
     Y = tall(n, p)
     N = Y.shape[1]
@@ -37,10 +33,7 @@ def exact_embedding(weights, neighbors, c, start, tol, max_iter, out, results, h
 
 @part(allocates=True)
 def _canonical(S, Y, p, out):
-    """Coordinates are free up to a rotation: take the one that diagonalises Y'A'AY, ascending.
-
-    The sign of each coordinate is chosen so that its third moment is positive.
-    """
+    """Coordinates are free up to a rotation: take the one that diagonalises Y'A'AY, ascending."""
     n = S.weights.shape[0]
     AY = tall(n, p)
     T = np.empty((4 * Y.shape[0], 4 * Y.shape[0]))

@@ -17,11 +17,7 @@ def squares(values: np.ndarray) -> np.ndarray:
 
 
 def products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Inner products x'y of blocks, each summed in the same order (eq. 8).
-
-    Equal blocks have equal products, and no product depends on how many others are asked for: a matrix product of
-    floats promises neither.  In float32 there are only integers, whose products are exact in any order.
-    """
+    """Inner products x'y of blocks, each summed in the same order (eq. 8)."""
     if x.dtype != np.float64 or y.dtype != np.float64:
         if x.shape[1] < y.shape[1]:  # BLAS is faster with the larger matrix first
             return np.matmul(y, x.swapaxes(1, 2)).swapaxes(1, 2)

@@ -125,11 +125,7 @@ def project(Y, U, n, T):
 
 @part(allocates=True)
 def orthonormalise(Y, n, p, rounds):
-    """Columns centred, orthogonal and of squared length n: modified Gram-Schmidt (eq. 31).
-
-    One round does for columns that are nearly orthogonal already, two for any.  A column that vanishes (a start
-    without enough directions) is replaced by a cosine of the image index.
-    """
+    """Columns centred, orthogonal and of squared length n: modified Gram-Schmidt (eq. 31)."""
     Q = Y.shape[0]
     before = np.empty((1, 4 * Q))  # with their means: a constant column vanishes too
     products = np.empty((1, 4 * Q))
@@ -215,11 +211,7 @@ def violation(Y, n, p):
 
 @part()
 def cholesky(U, floor):
-    """Factor the matrix whose upper triangle is in U, in place, into U'U; pivots are at least ``floor``.
-
-    Pivots are stored as their inverses.  Four rows at a time: first what the rows above leave of them, then the rows
-    among themselves.
-    """
+    """Factor the matrix whose upper triangle is in U, in place, into U'U; pivots are at least ``floor``."""
     N = U.shape[0]
     for i in range(0, N, 4):
         for j in range(i, N - 4, 8):

@@ -200,10 +200,7 @@ def _by_rank(ranks, k):
 
 @part(fastmath=FAST)
 def _sphere_from_eigen(d, U, rank, kv, a, c, scratch, w):
-    """Optimal weights from the non-zero eigenvalues d and the eigenvectors, rows of U; ``scratch`` is (3, k).
-
-    The space N of the least eigenvalue is known by its complement: the rows of U that do not span it come first.
-    """
+    """Optimal weights from the non-zero eigenvalues d and the eigenvectors, rows of U; ``scratch`` is (3, k)."""
     k = kv.size
     g = scratch[0]  # U kv
     coordinates = scratch[1]
@@ -266,10 +263,7 @@ def _exchange(d, U, g, i, j):
 
 @part()
 def _null_direction(U, rank, kv, x):
-    """The unit vector x along the part of kv outside the range of K; returns that part's length.
-
-    Projected twice: what the first projection leaves may be rounding, which points anywhere.
-    """
+    """The unit vector x along the part of kv outside the range of K; returns that part's length."""
     for r in range(kv.size):
         x[r] = kv[r]
     length = _project(U, rank, x)
@@ -301,11 +295,7 @@ def _pole(d, g, count, least, a, c, coordinates):
 
 @part(fastmath=FAST)
 def _secular(d, g, count, least, a, c, coordinates):
-    """The t >= 0 whose u = g / (d - least + t) has the length L(u / |u|), in one monotone equation (eq. 17).
-
-    Newton on 1/|u|, nearly linear in t, from the left of the root and held between the nearest points on both
-    sides; L is at its maximum at the root, so that taking it for a constant costs no order of convergence.
-    """
+    """The t >= 0 whose u = g / (d - least + t) has the length L(u / |u|), in one monotone equation (eq. 17)."""
     size = 0.0
     for i in range(count):
         size += g[i] * g[i]
@@ -343,11 +333,7 @@ def _secular(d, g, count, least, a, c, coordinates):
 
 @part(fastmath=FAST)
 def _fill_null_space(U, count, w, ones, direction):
-    """Hard case: the missing length goes into N, where f does not see it (eq. 19).
-
-    First so that the weights sum to one as nearly as they can, what is left towards the nearest neighbour that
-    reaches into N.  The first rows of U span what is not N.
-    """
+    """Hard case: the missing length goes into N, where f does not see it (eq. 19)."""
     k = w.size
     missing = 1.0
     total = 0.0

@@ -71,10 +71,7 @@ class Steps(Protocol):
     def training_problems(
         self, products: Array, q: int, factor: float, sums: Array, luminance: Array | None, k: int
     ) -> tuple[Array, Array, Array, Array]:
-        """Find the neighbours of the training images and their problems.
-
-        The same as ``centred_products``, ``nearest`` and ``take_local`` one after the other.
-        """
+        """Find the neighbours of the training images and their problems."""
 
     def reconstruction_values(self, w: Array, K: Array, kv: Array, a: Array, c: float) -> Array:
         """Compute the objective f(w) of the weights (eq. 13)."""

@@ -27,11 +27,7 @@ Array = Any
 
 
 def task(function: Callable, *arguments: Any, **options: Any) -> Any:
-    """Return the call ``function(*arguments, **options)``, delayed, for :class:`joblib.Parallel`.
-
-    On a cluster joblib scatters every large argument to one worker, and it is lost if that worker ends.  Arguments
-    packed in a tuple travel with the call instead.
-    """
+    """Return the call ``function(*arguments, **options)``, delayed, for :class:`joblib.Parallel`."""
     return delayed(_apply)(function, arguments, options)
 
 
@@ -40,11 +36,7 @@ def _apply(function: Callable, arguments: tuple, options: dict[str, Any]) -> Any
 
 
 def interruptible(function: Callable, *arguments: Any, timeout: float | None = None) -> Any:
-    """Call a function so that Ctrl-C is obeyed at once, however long compiled code in it takes.
-
-    Python handles a signal in the main thread, and only between two steps of its interpreter.  So the function runs in
-    a thread of its own, and the main thread waits.  After an interrupt that thread ends with its present call, unseen.
-    """
+    """Call a function so that Ctrl-C is obeyed at once, however long compiled code in it takes."""
     if timeout is None and threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     future: Future = Future()

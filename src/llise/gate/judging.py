@@ -31,13 +31,6 @@ class Comparison:
         Pixels that took part; None for all.
     differences : Differences
         What differs by block.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grey = np.zeros((8, 8), np.uint8)
-    >>> compare(grey, grey + 5, None).differences.changed.tolist()
-    [[True]]
     """
 
     reference: np.ndarray
@@ -52,30 +45,7 @@ Illustrate = Callable[[Outcome, Comparison], dict[str, bytes]]
 
 
 def judge_pair(pair: Pair, rules: Rules, measures_only: bool = False, illustrate: Illustrate | None = None) -> Outcome:
-    """Judge a pair of files.
-
-    Parameters
-    ----------
-    pair : Pair
-        Both files.
-    rules : Rules
-        What the copy must keep.
-    measures_only : bool
-        Only measure: nothing is named, and the judge is not loaded.
-    illustrate : callable, optional
-        Called with the outcome and the :class:`Comparison` of pictures that differ; returns their pictures by name.
-
-    Returns
-    -------
-    Outcome
-        A file that cannot be read has the status ERROR.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> judge_pair(Pair("a.png", Path("absent/a.png"), Path("new/a.png")), Rules()).message
-    'absent/a.png: no such file; check the name'
-    """
+    """Judge a pair of files."""
     start = time.perf_counter()
     outcome = Outcome(pair.name, str(pair.reference), str(pair.copy), Status.PASS)
     try:
@@ -91,28 +61,7 @@ def judge_pair(pair: Pair, rules: Rules, measures_only: bool = False, illustrate
 
 
 def unmatched(pair: Pair, missing_ok: bool, extra_ok: bool) -> Outcome:
-    """Return the outcome of a file that has no partner.
-
-    Parameters
-    ----------
-    pair : Pair
-        With one file.
-    missing_ok : bool
-        Whether a reference without copy passes.
-    extra_ok : bool
-        Whether a copy without reference passes.
-
-    Returns
-    -------
-    Outcome
-        FAIL or PASS.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> unmatched(Pair("a.png", Path("old/a.png"), None), missing_ok=False, extra_ok=False).message
-    'there is no copy of this reference'
-    """
+    """Return the outcome of a file that has no partner."""
     passes, message = missing_ok, "there is no copy of this reference"
     if pair.reference is None:
         passes, message = extra_ok, "there is no reference of this copy"
@@ -149,31 +98,7 @@ def _plane(pixels: np.ndarray) -> np.ndarray:
 
 
 def compared_pixels(shape: tuple[int, ...], rules: Rules) -> np.ndarray | None:
-    """Return the pixels that are not ignored.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Height and width.
-    rules : Rules
-        With the rectangles and the mask.
-
-    Returns
-    -------
-    ndarray of bool, shape (h, w), or None
-        None where none is ignored.
-
-    Raises
-    ------
-    ImageError
-        A rectangle lies outside the picture, the mask has another size, or nothing is left to compare.
-
-    Examples
-    --------
-    >>> from llise.gate.rules import Box
-    >>> compared_pixels((2, 3), Rules(ignore=(Box(1, 0, 5, 1),))).tolist()
-    [[True, False, False], [True, True, True]]
-    """
+    """Return the pixels that are not ignored."""
     if not rules.ignore and rules.mask is None:
         return None
     compared = np.ones(shape, bool)
@@ -192,26 +117,7 @@ def compared_pixels(shape: tuple[int, ...], rules: Rules) -> np.ndarray | None:
 
 
 def compare(reference: np.ndarray, copy: np.ndarray, compared: np.ndarray | None) -> Comparison | None:
-    """Find out what differs between two pictures.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w) or (h, w, 3)
-        The two pictures; neither is changed.
-    compared : ndarray of bool, shape (h, w), or None
-        Pixels that take part; None for all.
-
-    Returns
-    -------
-    Comparison or None
-        None where all channels of all pixels are equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> compare(np.zeros((8, 8), np.uint8), np.zeros((8, 8, 3), np.uint8), None) is None
-    True
-    """
+    """Find out what differs between two pictures."""
     if reference.ndim != copy.ndim:
         reference, copy = (np.stack([p] * 3, axis=-1) if p.ndim == 2 else p for p in (reference, copy))
     if compared is not None:
@@ -265,7 +171,7 @@ def _diagnosed(outcome: Outcome, comparison: Comparison, rules: Rules) -> Outcom
         status = Status.PASS if UNKNOWN in (rules.allow or {}) else Status.UNKNOWN
         message = f"differs, but no fault can be named: the reference is {reason}"
         return replace(outcome, status=gravest([outcome.status, status]), message=message)
-    from llise.look import Diagnoser
+    from llise.diagnosis import Diagnoser
 
     pictures = comparison.colors or (reference, comparison.copy)
     diagnosis = next(Diagnoser(pictures[0], align=rules.align).diagnose([pictures[1]]))

@@ -14,30 +14,7 @@ ROWS = 256
 def measure_pair(
     reference: np.ndarray, copy: np.ndarray, differences: Differences, compared: np.ndarray | None = None
 ) -> Measures:
-    """Measure a copy whose ignored pixels are already those of the reference.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures.
-    differences : Differences
-        Of these pictures.
-    compared : ndarray of bool, shape (h, w), optional
-        Pixels that take part; all if left out.
-
-    Returns
-    -------
-    Measures
-        Without the colour difference.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.differences import measure_differences
-    >>> reference, copy = np.full((16, 16), 9, np.uint8), np.full((16, 16), 12, np.uint8)
-    >>> measure_pair(reference, copy, measure_differences(reference, copy)).mse
-    9.0
-    """
+    """Measure a copy whose ignored pixels are already those of the reference."""
     n_pixels = reference.size if compared is None else int(np.count_nonzero(compared))
     blocks = differences.changed if compared is None else by_block(compared, mode="constant").any(axis=-1)
     mse = differences.squared_error / n_pixels
@@ -51,26 +28,7 @@ def measure_pair(
 
 
 def mean_ssim(reference: np.ndarray, copy: np.ndarray, compared: np.ndarray | None = None) -> float | None:
-    """Return the mean SSIM, as scikit-image computes it with its default settings.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w)
-        The two pictures.
-    compared : ndarray of bool, shape (h, w), optional
-        Pixels of the SSIM map that take part; all but a border of 3 pixels if left out.
-
-    Returns
-    -------
-    float or None
-        None where no whole window of 7 x 7 pixels has a centre that takes part.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean_ssim(np.eye(16, dtype=np.uint8), np.eye(16, dtype=np.uint8))
-    1.0
-    """
+    """Return the mean SSIM, as scikit-image computes it with its default settings."""
     if min(reference.shape) < SSIM_WINDOW:
         return None
     ssim_map, ssim = ssim_of(reference, copy)
@@ -82,25 +40,7 @@ def mean_ssim(reference: np.ndarray, copy: np.ndarray, compared: np.ndarray | No
 
 
 def colors_differ(reference: np.ndarray, copy: np.ndarray) -> bool:
-    """Tell whether red, green or blue of any pixel differs by more than rounding leaves.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w, 3)
-        The two pictures.
-
-    Returns
-    -------
-    bool
-        True where one does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grey = np.full((8, 8, 3), 90, np.uint8)
-    >>> colors_differ(grey, grey + 2), colors_differ(grey, grey + 3)
-    (False, True)
-    """
+    """Tell whether red, green or blue of any pixel differs by more than rounding leaves."""
     return any(
         bool((np.abs(np.subtract(a, b, dtype=np.int16)) > COLOR_ROUNDING).any())
         for a, b in zip(_chunks(reference), _chunks(copy))
@@ -108,27 +48,7 @@ def colors_differ(reference: np.ndarray, copy: np.ndarray) -> bool:
 
 
 def color_difference(reference: np.ndarray, copy: np.ndarray, compared: np.ndarray | None = None) -> float:
-    """Return the mean CIEDE2000 of two pictures, both taken as sRGB.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w, 3)
-        The two pictures.
-    compared : ndarray of bool, shape (h, w), optional
-        Pixels that take part; all if left out.
-
-    Returns
-    -------
-    float
-        0 for equal colours; a difference of about 1 can just be seen.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> red, green = np.array([[[255, 0, 0]]], np.uint8), np.array([[[0, 255, 0]]], np.uint8)
-    >>> round(color_difference(red, green), 1)
-    86.6
-    """
+    """Return the mean CIEDE2000 of two pictures, both taken as sRGB."""
     from skimage.color import deltaE_ciede2000, rgb2lab
 
     masks = [None] * len(reference) if compared is None else _chunks(compared)

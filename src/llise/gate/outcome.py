@@ -9,17 +9,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from llise.look.result import Fault
+    from llise.diagnosis.result import Fault
 
 
 class Status(Enum):
-    """Result of a pair; the later ones outweigh the earlier ones.
-
-    Examples
-    --------
-    >>> Status.UNKNOWN.exit_status
-    3
-    """
+    """Result of a pair; the later ones outweigh the earlier ones."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -33,23 +27,7 @@ class Status(Enum):
 
 
 def gravest(statuses: Iterable[Status]) -> Status:
-    """Return the status of several pairs together, or of several findings in one pair.
-
-    Parameters
-    ----------
-    statuses : iterable of Status
-        Those of the parts.
-
-    Returns
-    -------
-    Status
-        ERROR if there is one, else UNKNOWN, else FAIL, else PASS.
-
-    Examples
-    --------
-    >>> gravest([Status.FAIL, Status.UNKNOWN, Status.PASS])
-    <Status.UNKNOWN: 'unknown'>
-    """
+    """Return the status of several pairs together, or of several findings in one pair."""
     order = list(Status)
     return max(statuses, key=order.index, default=Status.PASS)
 
@@ -68,11 +46,6 @@ class Measures:
         Share of the blocks of 8 x 8 pixels that differ beyond rounding, between 0 and 1.
     color_difference : float or None
         Mean CIEDE2000 of the pixels; None where it was not asked for.
-
-    Examples
-    --------
-    >>> Measures().psnr
-    inf
     """
 
     mse: float = 0.0
@@ -94,10 +67,6 @@ class JudgedFault:
         PASS where it is allowed, otherwise FAIL or UNKNOWN.
     rule : str
         What is allowed of it, such as ``"quality 60 or better"``; empty where no limit was set for its kinds.
-
-    Examples
-    --------
-    >>> JudgedFault(fault, Status.FAIL, "quality 60 or better")  # doctest: +SKIP
     """
 
     fault: Fault
@@ -133,11 +102,6 @@ class Outcome:
         Time that the pair took.
     pictures : dict of str to bytes
         Pictures that were drawn of the pair, as PNG files, by name.
-
-    Examples
-    --------
-    >>> Outcome("a.png", "old/a.png", "new/a.png", Status.PASS, "identical").status.exit_status
-    0
     """
 
     name: str

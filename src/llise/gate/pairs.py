@@ -20,11 +20,6 @@ class Pair:
         Path of the files inside their folders, or that of the copy, with ``/`` between its parts.
     reference, copy : Path or None
         The files; None for the one that is missing.
-
-    Examples
-    --------
-    >>> Pair("a.png", Path("old/a.png"), Path("new/a.png")).name
-    'a.png'
     """
 
     name: str
@@ -33,37 +28,7 @@ class Pair:
 
 
 def match_folders(references: Path, copies: Path) -> list[Pair]:
-    """Match the images of two folders and their subfolders by their paths inside the folders.
-
-    A file whose path occurs once only is matched by its path without the suffix, if that is unambiguous: so
-    ``photo.png`` and ``photo.jpg`` are a pair.
-
-    Parameters
-    ----------
-    references, copies : Path
-        The folders. Links to files and folders are followed; hidden files and folders are left out.
-
-    Returns
-    -------
-    list of Pair
-        In the order of their names. A missing copy or an extra one is a pair with one file.
-
-    Raises
-    ------
-    ImageError
-        One of them is not a folder or cannot be read, or there is no image in the folder of references.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("old/a.png", "old/b.png", "new/a.png", "new/b.jpg", "new/c.png"):
-    ...         (Path(folder) / name).parent.mkdir(exist_ok=True)
-    ...         (Path(folder) / name).touch()
-    ...     pairs = match_folders(Path(folder) / "old", Path(folder) / "new")
-    >>> [(pair.name, pair.copy.name, pair.reference is None) for pair in pairs]
-    [('a.png', 'a.png', False), ('b.jpg', 'b.jpg', False), ('c.png', 'c.png', True)]
-    """
+    """Match the images of two folders and their subfolders by their paths inside the folders."""
     old, new = _images(references), _images(copies)
     if not old:
         raise ImageError(f"{references}: folder without images; expected files named {', '.join(SUFFIXES)}")

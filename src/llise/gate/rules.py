@@ -25,7 +25,7 @@ from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS, UNKNOWN
 from llise.picture_files.decoding import Background, color_of
 
 if TYPE_CHECKING:
-    from llise.look.result import Fault
+    from llise.diagnosis.result import Fault
 
 WEAK = 1.0
 """Mean squared error inside its region below which the kind of a fault is hard to tell, so that any is allowed."""
@@ -44,11 +44,6 @@ class Box(NamedTuple):
         Its left and upper edge.
     width, height : int
         Its size.
-
-    Examples
-    --------
-    >>> Box(10, 20, 300, 40).width
-    300
     """
 
     x: int
@@ -75,12 +70,6 @@ class Rules:
         Name a shift, a rotation or a change of size as such, and judge what remains after aligning.
     background : tuple of int or None
         Red, green and blue on which transparent pixels are laid. None where they are refused.
-
-    Examples
-    --------
-    >>> rules = make_rules({"max-mse": 20, "allow": ["jpeg:60"]})
-    >>> rules.max_mse, rules.allow
-    (20.0, {'jpeg': 60.0})
     """
 
     max_mse: float | None = None
@@ -95,23 +84,7 @@ class Rules:
     background: Background | None = None
 
     def broken_by(self, measures: Measures) -> tuple[str, ...]:
-        """List the limits that measures do not keep.
-
-        Parameters
-        ----------
-        measures : Measures
-            Of one copy.
-
-        Returns
-        -------
-        tuple of str
-            The measure and its limit in words, one for each limit that is broken.
-
-        Examples
-        --------
-        >>> Rules(max_mse=20.0).broken_by(Measures(mse=31.25, psnr=33.2, ssim=0.9))
-        ('MSE 31.25, at most 20 is allowed',)
-        """
+        """List the limits that measures do not keep."""
         most, least = 1, -1
         rows = (
             ("MSE", measures.mse, most, self.max_mse, ""),
@@ -128,28 +101,7 @@ class Rules:
         return tuple(broken)
 
     def judge(self, fault: Fault) -> JudgedFault:
-        """Tell whether a fault is allowed.
-
-        Parameters
-        ----------
-        fault : Fault
-            One fault of a copy.
-
-        Returns
-        -------
-        JudgedFault
-            With status UNKNOWN for a fault of no known kind that is not allowed.
-
-        Examples
-        --------
-        >>> from types import SimpleNamespace
-        >>> from llise.look.result import Interval
-        >>> estimate = {"jpeg": {"quality": Interval(42.0, 40.0, 44.0)}}
-        >>> fault = SimpleNamespace(kinds=("jpeg",), estimate=estimate, severity={"jpeg": 80.0})
-        >>> judged = Rules(allow={"jpeg": 60.0}).judge(fault)
-        >>> judged.status, judged.rule
-        (<Status.FAIL: 'fail'>, 'quality 60 or better')
-        """
+        """Tell whether a fault is allowed."""
         allow = self.allow or {}
         if UNKNOWN in fault.kinds:
             return JudgedFault(fault, Status.PASS if UNKNOWN in allow else Status.UNKNOWN)
@@ -187,82 +139,19 @@ def _within(kind: str, limit: float | None, fault: Fault) -> bool:
 
 
 def make_rules(values: Mapping[str, Any]) -> Rules:
-    """Make rules of values by key, as a settings file or the command line has them.
-
-    Parameters
-    ----------
-    values : mapping of str to object
-        Keys of :data:`READERS`; None stands for no rule.
-
-    Returns
-    -------
-    Rules
-        The same, checked.
-
-    Raises
-    ------
-    RuleError
-        A key is unknown, or a value is not what is expected.
-
-    Examples
-    --------
-    >>> make_rules({"min-ssim": 2})
-    Traceback (most recent call last):
-    llise.gate.rules.RuleError: min-ssim is 2; expected a number from 0 to 1
-    """
+    """Make rules of values by key, as a settings file or the command line has them."""
     return Rules(**{key.replace("-", "_"): read_rule(key, value) for key, value in values.items() if value is not None})
 
 
 def read_rule(key: str, value: Any) -> Any:
-    """Check one rule and bring it into the form that :class:`Rules` has.
-
-    Parameters
-    ----------
-    key : str
-        One of :data:`READERS`.
-    value : object
-        The value as the user wrote it.
-
-    Returns
-    -------
-    object
-        The value as :class:`Rules` has it.
-
-    Raises
-    ------
-    RuleError
-        The key is unknown or the value is not what is expected.
-
-    Examples
-    --------
-    >>> read_rule("ignore", ["0,0,100,20"])
-    (Box(x=0, y=0, width=100, height=20),)
-    """
+    """Check one rule and bring it into the form that :class:`Rules` has."""
     if key not in READERS:
         raise RuleError(f"{key} is not a setting; {suggestion(key, READERS)}")
     return READERS[key](key, value)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Name the known word that is most like a mistyped one, or all of them.
-
-    Parameters
-    ----------
-    word : str
-        What the user wrote.
-    known : iterable of str
-        What could be meant.
-
-    Returns
-    -------
-    str
-        A part of an error message.
-
-    Examples
-    --------
-    >>> suggestion("max-mze", ["max-mse", "mask"])
-    'did you mean max-mse?'
-    """
+    """Name the known word that is most like a mistyped one, or all of them."""
     near = get_close_matches(word, list(known), n=1)
     return f"did you mean {near[0]}?" if near else f"the known ones are {', '.join(known)}"
 

@@ -32,35 +32,7 @@ def check_pairs(
     n_jobs: int = 1,
     kind_files: tuple[Path, ...] = (),
 ) -> Iterator[Outcome]:
-    """Judge pairs, in processes of their own if there are many.
-
-    Only a few pairs are held at a time, whatever their number.
-
-    Parameters
-    ----------
-    pairs : iterable of (Pair, Rules)
-        Pairs of files, each with its rules.
-    measures_only : bool
-        Only measure.
-    illustrate : callable, optional
-        Draws pictures, as for :func:`llise.gate.judging.judge_pair`; a function that can be pickled.
-    n_jobs : int
-        Number of processes.
-    kind_files : tuple of Path
-        Files of kinds of one's own, which are registered here already and will be in other processes.
-
-    Yields
-    ------
-    Outcome
-        One for each pair, in order.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> pairs = [(Pair("a.png", Path("absent/a.png"), Path("new/a.png")), Rules())]
-    >>> [outcome.status.value for outcome in check_pairs(pairs)]
-    ['error']
-    """
+    """Judge pairs, in processes of their own if there are many."""
     rest = iter(pairs)
     deadline = time.monotonic() + PATIENCE
     for pair, rules in rest:
@@ -109,7 +81,7 @@ def _prepared(kind_files: tuple[Path, ...]) -> None:
     """Leave Ctrl-C to the main process, and register the kinds of one's own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if kind_files:
-        from llise.look.kind_files import register_file
+        from llise.diagnosis.kind_files import register_file
 
         for file in kind_files:
             register_file(file)

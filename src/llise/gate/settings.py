@@ -44,12 +44,6 @@ class Settings:
         Rules for the paths that match a pattern; a later pattern outweighs an earlier one.
     file : Path or None
         Where they come from.
-
-    Examples
-    --------
-    >>> settings = Settings({"max-mse": 20}, {"icons/**": {"max-mse": 0}})
-    >>> settings.rules_for("icons/a.png").max_mse, settings.rules_for("a.png").max_mse
-    (0.0, 20.0)
     """
 
     common: Mapping[str, Any] = field(default_factory=dict)
@@ -57,20 +51,7 @@ class Settings:
     file: Path | None = None
 
     def rules_for(self, name: str, options: Mapping[str, Any] | None = None) -> Rules:
-        """Return the rules for a path.
-
-        Parameters
-        ----------
-        name : str
-            Path with ``/`` between its parts.
-        options : mapping, optional
-            Rules of the command line, which outweigh those of the file; None stands for no rule.
-
-        Returns
-        -------
-        Rules
-            Each rule from the last place that has it: common rules, matching patterns in their order, options.
-        """
+        """Return the rules for a path."""
         values = dict(self.common)
         for pattern, rules in self.by_pattern.items():
             if matches(name, pattern):
@@ -79,28 +60,7 @@ class Settings:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Tell whether a path matches a pattern.
-
-    Parameters
-    ----------
-    name : str
-        Path with ``/`` between its parts.
-    pattern : str
-        ``*`` stands for any characters but ``/``, ``**`` for any at all, ``?`` for one. A pattern without ``/`` is
-        compared with the last part of the path.
-
-    Returns
-    -------
-    bool
-        True if the whole path, or its last part, matches.
-
-    Examples
-    --------
-    >>> matches("icons/dark/a.png", "icons/**"), matches("icons/dark/a.png", "icons/*")
-    (True, False)
-    >>> matches("icons/dark/a.png", "*.png")
-    True
-    """
+    """Tell whether a path matches a pattern."""
     subject = name if "/" in pattern else name.rpartition("/")[2]
     return _expression(pattern).fullmatch(subject) is not None
 
@@ -113,31 +73,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def find_settings(start: Path) -> Settings:
-    """Read the settings file of a folder, or of the nearest folder above it that has one.
-
-    Parameters
-    ----------
-    start : Path
-        Folder in which the command runs.
-
-    Returns
-    -------
-    Settings
-        Empty where there is no file. The search ends at a folder with ``.git``, the root of a project.
-
-    Raises
-    ------
-    SettingsError
-        The file that was found cannot be used.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / ".llise.toml").write_text("check.max-mse = 20")
-    ...     find_settings(Path(folder)).common
-    {'max-mse': 20}
-    """
+    """Read the settings file of a folder, or of the nearest folder above it that has one."""
     for folder in (start, *start.parents):
         for name in (FILE_NAME, PROJECT_FILE):
             path = folder / name
@@ -157,35 +93,7 @@ def _has_table(path: Path) -> bool:
 
 
 def read_settings(path: Path) -> Settings:
-    """Read a settings file.
-
-    Parameters
-    ----------
-    path : Path
-        ``pyproject.toml``, or a file of any other name with the keys of ``.llise.toml``.
-
-    Returns
-    -------
-    Settings
-        All rules, checked.
-
-    Raises
-    ------
-    SettingsError
-        The file cannot be read, is not TOML, has an unknown key or a wrong value; the message names line and key.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "gate.toml"
-    ...     _ = path.write_text("[check]\\nmax-mze = 20")
-    ...     try:
-    ...         read_settings(path)
-    ...     except SettingsError as error:
-    ...         print(str(error).replace(folder, "folder"))
-    folder/gate.toml, line 2: check.max-mze is not a setting; did you mean max-mse?
-    """
+    """Read a settings file."""
     try:
         text = path.read_text("utf-8")
         content = tomllib.loads(text)
@@ -245,25 +153,7 @@ class _Reader:
 
 
 def line_of(text: str, place: Sequence[str]) -> int:
-    """Find the line of a TOML file that defines a key; tomllib does not tell.
-
-    Parameters
-    ----------
-    text : str
-        A valid TOML file.
-    place : sequence of str
-        Names of the tables and of the key.
-
-    Returns
-    -------
-    int
-        Number of the line, counted from 1. A key inside an inline table has the line where that begins.
-
-    Examples
-    --------
-    >>> line_of('[check]\\nmax-mse = 3\\n[check.paths."a.b/*"]\\nmax-mse = 1', ["check", "paths", "a.b/*", "max-mse"])
-    4
-    """
+    """Find the line of a TOML file that defines a key; tomllib does not tell."""
     table: list[str] = []
     best, depth = 1, 0
     for number, line in enumerate(text.splitlines(), start=1):

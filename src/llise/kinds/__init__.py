@@ -1,7 +1,7 @@
 """Kinds of distortion: one file for each kind, the registry of all kinds, and the search for a wanted error.
 
-A new kind is one file here and one line in :mod:`llise.kinds.registry`; ``docs/add-a-kind.md`` shows how.
-:func:`register` adds a kind of one's own, which a diagnosis names too; ``docs/kinds-of-your-own.md`` shows how.
+A new kind is one file here and its name in :mod:`llise.labels`; ``docs/add-a-kind.md`` shows how.
+:func:`register` adds a custom kind, which a diagnosis names too; ``docs/custom-kinds.md`` shows how.
 :mod:`llise.distortions` is the public interface for making distorted copies.
 """
 

@@ -47,7 +47,7 @@ class Misalignment(Kind):
     At random it is shifted in any direction, turned about its middle, scaled, or all of it, by up to 16 pixels, 3
     degrees and 3 per cent, with one of several interpolations and borders, or it is cut and enlarged.
 
-    How a copy is misaligned is found by :mod:`llise.look.alignment.placing`, before anything else is judged.
+    How a copy is misaligned is found by :mod:`llise.diagnosis.alignment.placing`, before anything else is judged.
 
     Examples
     --------

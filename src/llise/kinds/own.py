@@ -1,6 +1,6 @@
 """Kinds of one's own: given by a function or by examples, and named by a diagnosis beside the built-in ones.
 
-What is registered here is only checked and kept; :mod:`llise.look.taught.taught_kinds` learns from it.
+What is registered here is only checked and kept; :mod:`llise.diagnosis.taught.taught_kinds` learns from it.
 """
 
 from __future__ import annotations

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from llise.kinds.base import Kind
-from llise.kinds.blur import Blur
-from llise.kinds.chroma_blur import ChromaBlur
-from llise.kinds.chroma_noise import ChromaNoise
-from llise.kinds.color_cast import ColorCast
-from llise.kinds.content import Content
-from llise.kinds.contrast import Contrast
-from llise.kinds.gaussian_noise import GaussianNoise
-from llise.kinds.impulse_noise import ImpulseNoise
-from llise.kinds.jpeg import Jpeg
-from llise.kinds.jpeg2000 import Jpeg2000
-from llise.kinds.luminance import Luminance
-from llise.kinds.misalignment import Misalignment
-from llise.kinds.pixelation import Pixelation
-from llise.kinds.quantization import Quantization
-from llise.kinds.saturation import Saturation
-from llise.kinds.sharpening import Sharpening
-from llise.kinds.speckle_noise import SpeckleNoise
+from llise.labels import COLOR_KINDS, MISALIGNMENT, NAMED_KINDS
 
 _KINDS: dict[str, Kind] = {}
 
@@ -111,22 +97,11 @@ def names() -> tuple[str, ...]:
     return tuple(_KINDS)
 
 
-# One line for each built-in kind, in the order of llise.labels.NAMED_KINDS.
-register(Contrast())
-register(GaussianNoise())
-register(Luminance())
-register(Blur())
-register(ImpulseNoise())
-register(Jpeg())
-register(Jpeg2000())
-register(SpeckleNoise())
-register(Pixelation())
-register(Quantization())
-register(Sharpening())
-register(Content())
-register(Misalignment())
-# Kinds of colour faults, in the order of llise.labels.COLOR_KINDS.
-register(Saturation())
-register(ColorCast())
-register(ChromaNoise())
-register(ChromaBlur())
+def _defined_in_file(name: str) -> Kind:
+    """The kind of a name, which the file of this name defines."""
+    values = vars(import_module(f"llise.kinds.{name}")).values()
+    return next(one() for one in values if isinstance(one, type) and vars(one).get("name") == name)
+
+
+for _name in (*NAMED_KINDS, MISALIGNMENT, *COLOR_KINDS):
+    register(_defined_in_file(_name))

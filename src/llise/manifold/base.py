@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, is_dataclass
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from llise.engine.backend import as_input, namespace, to_numpy, working
 from llise.manifold.blocks import BlockGrid
+from llise.manifold.collection import images_at
 from llise.manifold.image_map import ImageMap
 from llise.manifold.inverse import images_of
 from llise.manifold.neighborhoods import continuity, trustworthiness
+from llise.manifold.notebook import InNotebooks
 from llise.manifold.validation import check_integer, check_number
 
 Array = Any
@@ -22,7 +25,7 @@ SMALLEST_RIDGE = 1e-6
 MOST_IMAGES = 10_000  # a matrix of all pairs takes 800 MB
 
 
-class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Learner(InNotebooks, TransformerMixin, BaseEstimator):
     """Base class of LLISE, LLE and their kernel forms.
 
     A subclass has the parameters ``n_components``, ``n_neighbors``, ``image_shape`` and ``ridge``, a method
@@ -47,8 +50,9 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array (n, h, w), (n, h, w, 3) or (n, h*w)
-            Training images, grey or in colour, or their pixels as rows.
+        X : array (n, h, w), (n, h, w, 3) or (n, h*w), or paths
+            Training images, grey or in colour, or their pixels as rows; or a folder, a file or a list of them, which
+            are read in grey.
         y : None
             Ignored.
 
@@ -72,8 +76,9 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array (n, h, w), (n, h, w, 3) or (n, h*w)
-            Training images, grey or in colour, or their pixels as rows.
+        X : array (n, h, w), (n, h, w, 3) or (n, h*w), or paths
+            Training images, grey or in colour, or their pixels as rows; or a folder, a file or a list of them, which
+            are read in grey.
         y : None
             Ignored.
 
@@ -99,7 +104,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array (m, h, w), (m, h, w, 3) or (m, h*w)
+        X : array (m, h, w), (m, h, w, 3) or (m, h*w), or paths
             Images of the size of the training images.
 
         Returns
@@ -153,9 +158,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"X has {rows.shape[1]} columns, expected {b * p}: {p} coordinates of each of {b} blocks, as transform "
                 "returns them."
             )
-        height, width = images.shape[1:3]
-        whole = BlockGrid(height, width, height, width)
-        grid = whole if b == 1 else BlockGrid.of_images((height, width), self.block_size)
+        grid = BlockGrid.of_images(images.shape[1:3], None if b == 1 else self.block_size)
         coordinates = rows.reshape(len(rows), b, p).swapaxes(0, 1)
         channels = [images] if images.ndim == 3 else [images[..., channel] for channel in range(3)]
         parts = [images_of(coordinates, training, part, grid, min(self.n_neighbors, n)) for part in channels]
@@ -190,15 +193,18 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> 0 < LLE(2, n_neighbors=3).fit(images[:16]).score(images[16:]) < 1
         True
         """
+        X = images_at(X)
         coordinates = self.transform(X)
         return 0.5 * (trustworthiness(X, coordinates) + continuity(X, coordinates))
 
     def image_map(self, X=None):
         """Positions of whole images in the plane.
 
-        This is classical scaling of the squared distances summed over all blocks.  The embedding of a block is
-        defined up to a rotation only, but distances do not change with it.  Their squares, summed over the blocks,
-        are the squared distances of the rows (n, b*p), so classical scaling to two dimensions is the PCA of the rows.
+        With several blocks, this is classical scaling of the squared distances summed over all of them.  The embedding
+        of a block is defined up to a rotation only, but distances do not change with it.  Their squares, summed over
+        the blocks, are the squared distances of the rows (n, b*p), so classical scaling to two dimensions is the PCA of
+        the rows.  With one block all directions have the same variance; then it is the first two coordinates, which the
+        neighbours reconstruct best.
 
         Parameters
         ----------
@@ -245,7 +251,8 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "embedding_")
         if not hasattr(self, "_map"):
-            self._map = ImageMap.of_rows(to_numpy(self._rows(self.embedding_)))
+            rows = to_numpy(self._rows(self.embedding_))
+            self._map = ImageMap.of_rows(rows) if len(self.embedding_) > 1 else ImageMap.of_columns(rows)
         return self._map.place(to_numpy(self._rows(coordinates)))
 
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -329,14 +336,38 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return min(k, n - 1), p
 
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of :meth:`transform`: the block's row and column, and the number of the coordinate.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str (b*p,)
+            Such as ``llise_row2_col0_3``; with one block, which is the whole image, such as ``llise3``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLISE
+        >>> images = np.random.default_rng(0).random((9, 8, 16))
+        >>> LLISE(1, n_neighbors=3).fit(images).get_feature_names_out().tolist()
+        ['llise_row0_col0_0', 'llise_row0_col1_0']
+        """
+        check_is_fitted(self, "embedding_")
+        name, (rows, cols) = type(self).__name__.lower(), self.block_grid_
+        p = self.embedding_.shape[-1]
+        if rows * cols == 1:
+            return np.array([f"{name}{i}" for i in range(p)], dtype=object)
+        places = product(range(rows), range(cols), range(p))
+        return np.array([f"{name}_row{row}_col{col}_{i}" for row, col, i in places], dtype=object)
+
     def _forget_map(self) -> None:
         """Drop the map of an earlier fit."""
         self.__dict__.pop("_map", None)
-
-    @property
-    def _n_features_out(self) -> int:
-        b, _, p = self.embedding_.shape
-        return b * p
 
     def _rows(self, coordinates: Array) -> Array:
         """Coordinates (b, n, p) as rows (n, b*p)."""

@@ -57,9 +57,11 @@ class BlockGrid:
     block_width: int
 
     @classmethod
-    def of_images(cls, shape: tuple[int, int], block_size: int) -> BlockGrid:
-        """Return the grid of square blocks on an image; an image smaller than one block is refused."""
+    def of_images(cls, shape: tuple[int, int], block_size: int | None) -> BlockGrid:
+        """Return the grid of square blocks on an image, which must hold one; None makes the whole image one block."""
         height, width = shape
+        if block_size is None:
+            return cls(height, width, height, width)
         if min(height, width) < block_size:
             raise ValueError(
                 f"image of {height}x{width} pixels is smaller than one block of {block_size}x{block_size}; "

@@ -16,7 +16,7 @@ from llise.manifold.blocks import BlockGrid
 from llise.manifold.execution import Execution
 from llise.manifold.gram import Kernel
 from llise.manifold.pipeline import Fitted, Settings
-from llise.manifold.planes import check_weights, laid_out
+from llise.manifold.planes import check_weights, colour_grid, laid_out
 from llise.manifold.restoring import checked_blocks
 from llise.manifold.validation import (
     as_images,
@@ -46,23 +46,25 @@ class LLISE(Learner):
         Number p of coordinates of a block; less than the number of images.
     n_neighbors : int, default 10
         Number k of neighbours; at most n - 1 of n images are used (with a warning).
-    block_size : int, default 8
-        Side of a block in pixels.  Images whose sides are no multiple of it are padded by repeating the edge.
+    block_size : int or None, default 8
+        Side of a block in pixels.  Images whose sides are no multiple of it are padded by repeating the edge.  None
+        makes one manifold of whole images, of p coordinates, instead of one at each block position, of b*p.
     image_shape : tuple of int, optional
         Height and width of images passed as rows (n, h*w), and 3 for colour.  Without it, each row is one block.
-    constraint : {"sphere", "affine"}, default "sphere"
-        Weights of unit norm (the paper) or of unit sum (as in LLE).
+    constraint : {"affine", "sphere"}, default "affine"
+        Weights of unit sum (as in LLE) or of unit norm (the paper).
     solver : {"exact", "admm"} or ADMM, default "exact"
         "exact" finds globally optimal weights and a stationary embedding, "admm" runs the paper's iterations.
     as_published : bool, default False
         With ``solver="admm"``: follow the paper exactly, including its errors.
-    luminance : float, default 0.0
-        Gain of an additional coordinate, the mean of a block.  0 is the paper, which ignores it; 0.5 is good for
-        recognition.
-    ridge : float, default 1e-2
+    luminance : float, optional
+        Gain of an additional coordinate, the mean of a block; with 1 it counts like all else, with 0 (the paper) not at
+        all.  None is 1 for the linear kernel; the others see the mean anyway.
+    ridge : float, default 1.0
         Regularisation of the affine weights, relative to the trace of the local Gram matrix; at least 1e-6.
     data_range : float, optional
-        Grey values lie in [0, data_range].  None infers it for uint8, uint16 and floats in [0, 1].
+        Grey values lie in [0, data_range].  None infers it for uint8, uint16 and floats in [0, 1], and takes the span
+        of the values of other rows; other images need it.
     plane_weights : (float, float, float), default (1, 1, 1)
         Weights of luma and the two chroma planes in the SSIM of colour images (docs/math.md, eq. 46).
     store_weights : bool, default True
@@ -119,10 +121,10 @@ class LLISE(Learner):
         n_neighbors=10,
         block_size=8,
         image_shape=None,
-        constraint="sphere",
+        constraint="affine",
         solver="exact",
         as_published=False,
-        luminance=0.0,
+        luminance=None,
         ridge=RIDGE,
         data_range=None,
         plane_weights=(1.0, 1.0, 1.0),
@@ -148,6 +150,33 @@ class LLISE(Learner):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @classmethod
+    def as_in_paper(cls, n_components=4, **changes) -> Self:
+        """A learner with the problem of the paper: weights of unit norm, no luminance, k = 10, blocks of 8 x 8.
+
+        The solver is the exact one; ``solver="admm", as_published=True`` also follows the paper's iterations.
+
+        Parameters
+        ----------
+        n_components : int, default 4
+            The paper's p.
+        **changes
+            Other parameters of the constructor.
+
+        Returns
+        -------
+        LLISE
+            Not fitted.
+
+        Examples
+        --------
+        >>> from llise import LLISE
+        >>> LLISE.as_in_paper(n_jobs=2)
+        LLISE(constraint='sphere', luminance=0.0, n_jobs=2, n_neighbors=10)
+        """
+        paper = {"n_neighbors": 10, "block_size": 8, "constraint": "sphere", "luminance": 0.0}
+        return cls(n_components, **(paper | changes))
 
     def embed(self, X, *, return_error=False):
         """Coordinates of new images, block by block.
@@ -175,10 +204,11 @@ class LLISE(Learner):
         ((2, 1, 2), (2, 1))
         """
         check_is_fitted(self, "embedding_")
-        images, grid = as_images(self, X, reset=False)
+        images, grid = self._images(X, reset=False)
         check_range(images, self.data_range_, rows=self.image_shape_ is None)
         execution = self._execution("transform")
-        new, training = self._planes(images), self._planes(self.training_images_)
+        training, levels = self._planes(self.training_images_)
+        new, _ = self._planes(images, levels)
         result = execution.embed(new, training, grid, self.blocks_, self._fitted_settings)
         coordinates, errors = (as_input(images, part) for part in result)
         return (coordinates, errors) if return_error else coordinates
@@ -247,7 +277,7 @@ class LLISE(Learner):
         if isinstance(parameters["solver"], dict):
             parameters["solver"] = ADMM(**with_tuples(parameters["solver"]))
         learner = cls(**parameters)
-        images, grid = as_images(learner, training_input(arrays, settings), reset=True)
+        images, grid = learner._images(training_input(arrays, settings), reset=True)
         learner.data_range_ = grey_range(images, settings["data_range"], rows=learner.image_shape_ is None)
         seed = check_integer("seed", settings["seed"], 0, 2**31 - 1)
         fit_settings = replace(learner._settings(images, grid), seed=seed)
@@ -256,44 +286,59 @@ class LLISE(Learner):
         return learner
 
     def _fit(self, X) -> None:
-        images, grid = as_images(self, X, reset=True)
+        images, grid = self._images(X, reset=True)
         self.data_range_ = grey_range(images, self.data_range, rows=self.image_shape_ is None)
         settings = self._settings(images, grid)
-        fitted = self._execution("fit").fit(self._planes(images), grid, settings, self.store_weights)
+        fitted = self._execution("fit").fit(self._planes(images)[0], grid, settings, self.store_weights)
         self._store(fitted, images, grid, settings)
 
     def _execution(self, verb: str) -> Execution:
         progress = f"{type(self).__name__} {verb}" if self.verbose else None
         return Execution(self.device, self.n_jobs, progress)
 
-    def _planes(self, images: Array) -> Array:
-        """Grey images as they are; the planes of colour images side by side, block by block."""
+    def _images(self, X, reset: bool) -> tuple[Array, BlockGrid]:
+        """Checked images, and how they, or the planes of colour images side by side, are cut into blocks."""
+        images, grid = as_images(self, X, reset=reset)
+        if images.ndim == 4:
+            grid = colour_grid(images.shape[1:], self.block_size, luminance=bool(self._luminance()))
+        return images, grid
+
+    def _planes(self, images: Array, levels: Array | None = None) -> tuple[Array, Array | None]:
+        """Grey images as they are; the planes of colour images side by side, and their means over the training."""
         images = working(images)
         if images.ndim == 3:
-            return images
-        weights = check_weights(self.plane_weights)
-        return laid_out(images, self.block_size, weights, centre=self._kernel().is_linear)
+            return images, None
+        weights, linear = check_weights(self.plane_weights), self._kernel().is_linear
+        luminance = self._luminance()
+        return laid_out(images, self.block_size, weights, centre=linear, luminance=luminance, levels=levels)
+
+    def _luminance(self) -> float:
+        """The gain of the mean of a block; kernels other than the linear one see the mean anyway."""
+        linear = self._kernel().is_linear
+        gain = float(linear) if self.luminance is None else check_number("luminance", self.luminance)
+        if gain and not linear:
+            raise ValueError(
+                f"luminance={gain:g} goes with the linear kernel only: the kernel {self._kernel().name!r} takes the "
+                "luminance of blocks into account anyway. Use luminance=0."
+            )
+        return gain
 
     def _kernel(self) -> Kernel:
         return Kernel("linear")
 
     def _settings(self, images: Array, grid: BlockGrid) -> Settings:
         """The checked parameters as the pipeline takes them."""
-        n, q = images.shape[0], grid.q if images.ndim == 3 else grid.q // 3
+        n, q = images.shape[0], grid.q
+        if images.ndim == 4:
+            q = BlockGrid.of_images(images.shape[1:3], self.block_size).q
         k, p = self._counts(n)
         check_jobs(self.n_jobs)
         check_device(self.device)
         check_choice("constraint", self.constraint, CONSTRAINTS)
-        check_integer("block_size", self.block_size, 2)
+        if self.block_size is not None:
+            check_integer("block_size", self.block_size, 2)
         kernel = self._kernel().resolved(q)
-        luminance = check_number("luminance", self.luminance)
-        if luminance and not kernel.is_linear:
-            raise ValueError(
-                f"luminance={luminance:g} goes with the linear kernel only: the kernel {kernel.name!r} takes the "
-                "luminance of blocks into account anyway. Use luminance=0."
-            )
-        if luminance and images.ndim == 4:
-            raise ValueError(f"luminance={luminance:g} goes with grey images only; use luminance=0 for colour images.")
+        luminance = self._luminance() if images.ndim == 3 else 0.0  # colour has it in its planes
         if q < 2:
             raise ValueError(f"X has n_features={q}: a block needs at least 2 values for its SSIM.")
         admm = self._admm(kernel)

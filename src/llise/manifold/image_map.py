@@ -1,4 +1,4 @@
-"""The map of whole images in the plane: a principal component analysis of a few long rows."""
+"""The map of whole images in the plane: a principal component analysis of their rows, or their first two columns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 class ImageMap:
     """Mean and first two principal axes of rows, by which other rows are projected to the plane.
 
-    The rows are few and long (121 of 16384 values for a 512 x 512 image), so the axes come from the eigenvectors of
-    the small Gram matrix of the centred rows.  An axis has no sign of its own: its largest entry is made positive.
+    Where rows are few and long (121 of 16384 values for a 512 x 512 image), the axes come from the eigenvectors of the
+    small Gram matrix of the centred rows.  An axis has no sign of its own: its largest entry is made positive.
 
     Attributes
     ----------
@@ -30,11 +30,19 @@ class ImageMap:
         """Compute the map from the rows of the training images."""
         centre = rows.mean(axis=0)
         centred = rows - centre
-        values, vectors = np.linalg.eigh(centred @ centred.T)
         largest = slice(None, -min(2, *rows.shape) - 1, -1)
-        axes = vectors[:, largest].T @ centred / np.sqrt(np.maximum(values[largest, None], 1e-12))
+        if rows.shape[1] < rows.shape[0]:
+            axes = np.linalg.eigh(centred.T @ centred)[1][:, largest].T
+        else:
+            values, vectors = np.linalg.eigh(centred @ centred.T)
+            axes = vectors[:, largest].T @ centred / np.sqrt(np.maximum(values[largest, None], 1e-12))
         signs = np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
         return cls(centre, axes * signs)
+
+    @classmethod
+    def of_columns(cls, rows: np.ndarray) -> ImageMap:
+        """The map whose axes are the first two columns."""
+        return cls(np.zeros(rows.shape[1]), np.eye(min(2, rows.shape[1]), rows.shape[1]))
 
     def place(self, rows: np.ndarray) -> np.ndarray:
         """Project rows to the plane."""

@@ -17,7 +17,7 @@ RIDGE = 0.1
 """Regularisation of the weights.
 
 It is larger than that of weights between blocks: with less, new images come back with a larger error
-(docs/estimators.md).
+(docs/manifold.md).
 """
 
 PIXELS_AT_ONCE = 65536

@@ -11,7 +11,8 @@ class KernelLLISE(LLISE):
     r"""Kernel LLISE: neighbours and weights in the feature space of a kernel, the embedding as in LLISE.
 
     The kernel is normalised, :math:`k(x,y)/\sqrt{k(x,x)k(y,y)}`, and double-centred; new images are centred with
-    the training images' statistics (docs/math.md, eq. 9-11).  ``kernel="linear"`` is the same as LLISE.
+    the training images' statistics (docs/math.md, eq. 9-11).  ``kernel="linear"`` is the same as LLISE.  Other
+    kernels see the luminance of blocks anyway.
 
     Parameters
     ----------
@@ -50,10 +51,10 @@ class KernelLLISE(LLISE):
         n_neighbors=10,
         block_size=8,
         image_shape=None,
-        constraint="sphere",
+        constraint="affine",
         solver="exact",
         as_published=False,
-        luminance=0.0,
+        luminance=None,
         ridge=RIDGE,
         data_range=None,
         plane_weights=(1.0, 1.0, 1.0),

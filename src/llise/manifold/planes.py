@@ -13,10 +13,11 @@ from llise.manifold.blocks import BlockGrid
 Array = Any
 
 
-def colour_grid(shape: tuple[int, ...], block_size: int) -> BlockGrid:
+def colour_grid(shape: tuple[int, ...], block_size: int | None, *, luminance: bool = False) -> BlockGrid:
     """Return the grid of colour images of which :func:`laid_out` has put the planes of each block side by side."""
     grid = BlockGrid.of_images((shape[0], shape[1]), block_size)
-    return BlockGrid(grid.rows * block_size, 3 * grid.cols * block_size, block_size, 3 * block_size)
+    height, width = grid.block_height, 3 * grid.block_width + (_columns(grid.block_height) if luminance else 0)
+    return BlockGrid(grid.rows * height, grid.cols * width, height, width)
 
 
 def weighted_planes(images: Array, weights: tuple[float, float, float]) -> Array:
@@ -27,21 +28,49 @@ def weighted_planes(images: Array, weights: tuple[float, float, float]) -> Array
     return xp.matmul(xp.astype(images, dtype, copy=False), xp.astype(like(images, matrix), dtype, copy=False))
 
 
-def laid_out(images: Array, block_size: int, weights: tuple[float, float, float], *, centre: bool) -> Array:
-    """Put the three planes of each block side by side, so that a colour image is cut like a grey one."""
+def laid_out(
+    images: Array,
+    block_size: int | None,
+    weights: tuple[float, float, float],
+    *,
+    centre: bool,
+    luminance: float = 0.0,
+    levels: Array | None = None,
+) -> tuple[Array, Array | None]:
+    """Put the three planes of each block side by side, so that a colour image is cut like a grey one.
+
+    With a ``luminance`` the mean of each plane, less its mean over the training images, counts as in eq. 5. The second
+    result are these means, which new images get as ``levels``.
+    """
     xp = namespace(images)
     n, height, width, _ = images.shape
-    rows, cols = -(-height // block_size), -(-width // block_size)
+    grid = BlockGrid.of_images((height, width), block_size)
+    rows, cols, tall, wide = grid.rows, grid.cols, grid.block_height, grid.block_width
     planes = weighted_planes(images, weights)
-    for axis, uneven in ((1, rows * block_size - height), (2, cols * block_size - width)):
+    for axis, uneven in ((1, rows * tall - height), (2, cols * wide - width)):
         if uneven:
             edge = planes[:, -1:] if axis == 1 else planes[:, :, -1:]
             planes = xp.concat([planes, *[edge] * uneven], axis=axis)
-    blocks = xp.reshape(planes, (n, rows, block_size, cols, block_size, 3))
+    blocks = xp.reshape(planes, (n, rows, tall, cols, wide, 3))
+    means = xp.mean(blocks, axis=(2, 4))
     if centre:
-        blocks = blocks - xp.mean(blocks, axis=(2, 4), keepdims=True)
-    side_by_side = xp.permute_dims(blocks, (0, 1, 2, 3, 5, 4))
-    return xp.reshape(side_by_side, (n, rows * block_size, 3 * cols * block_size))
+        blocks = blocks - means[:, :, None, :, None, :]
+    parts = [xp.reshape(xp.permute_dims(blocks, (0, 1, 2, 3, 5, 4)), (n, rows, tall, cols, 3 * wide))]
+    if luminance:
+        levels = xp.mean(means, axis=0) if levels is None else levels
+        # As pairs of opposite values: the block stays centred, and inner products are those of eq. 5.
+        half = luminance * (tall * wide / 2) ** 0.5 * (means - levels)
+        columns = _columns(tall)
+        zeros = xp.zeros_like(xp.broadcast_to(half[..., :1], (n, rows, cols, tall * columns - 6)))
+        values = xp.reshape(xp.concat([half, -half, zeros], axis=-1), (n, rows, cols, columns, tall))
+        parts.append(xp.permute_dims(values, (0, 1, 4, 2, 3)))
+    side_by_side = xp.concat(parts, axis=-1)
+    return xp.reshape(side_by_side, (n, rows * tall, cols * side_by_side.shape[-1])), levels
+
+
+def _columns(height: int) -> int:
+    """Columns that six values need in a block."""
+    return -(-6 // height)
 
 
 def check_weights(weights: Any) -> tuple[float, float, float]:

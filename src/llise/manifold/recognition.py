@@ -78,7 +78,7 @@ class DistortionRecognizer(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     manifold : LLISE, KernelLLISE, LLE, KernelLLE or None
-        The learner; None is ``LLISE()``.  It is cloned, not changed.
+        The learner; None is ``LLISE.as_in_paper()``.  It is cloned, not changed.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ class DistortionRecognizer(ClassifierMixin, BaseEstimator):
             return clone(self.manifold)
         from llise.manifold.estimators import LLISE
 
-        return LLISE()
+        return LLISE.as_in_paper()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from llise.engine.backend import namespace, working
 from llise.manifold.blocks import BlockGrid
+from llise.manifold.collection import images_at
 from llise.manifold.planes import colour_grid
 
 Array = Any
@@ -20,6 +21,7 @@ LARGEST = 1e20  # largest value relative to the data range: fourth powers of inn
 
 def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]:
     """Check images with scikit-learn's checks; they are neither copied nor rescaled."""
+    X = images_at(X)
     ndim = getattr(X, "ndim", None)
     shape = estimator.image_shape
     if ndim == 4 and X.shape[-1] != 3:
@@ -38,7 +40,7 @@ def as_images(estimator: Any, X: Any, *, reset: bool) -> tuple[Array, BlockGrid]
         raise ValueError(f"image_shape={tuple(shape)}: expected (height, width), or (height, width, 3) for colour.")
     if math.prod(shape) != q:
         raise ValueError(f"rows have {q} values, but image_shape={tuple(shape)} needs {math.prod(shape)}.")
-    size = check_integer("block_size", estimator.block_size, 1)
+    size = None if estimator.block_size is None else check_integer("block_size", estimator.block_size, 1)
     grid = colour_grid(shape, size) if len(shape) == 3 else BlockGrid.of_images(shape, size)
     return rows.reshape(n, *shape), grid
 
@@ -85,14 +87,11 @@ def grey_range(images: Array, data_range: float | None, *, rows: bool) -> float:
         low, high = _extremes(images)
         if not integer and low >= 0 and high <= 1:
             return 1.0
-        advice = (
-            f"Pass data_range={high - low or 1:g}, the span of the values, or the scale on which differences count."
-            if rows
-            else "Pass data_range=255 for 8-bit grey values stored in another type."
-        )
+        if rows:
+            return (high - low) or 1.0
         raise ValueError(
-            f"data_range is needed for {name} values in [{low:g}, {high:g}]: it is inferred for uint8, uint16 and "
-            f"floats in [0, 1] only. {advice}"
+            f"data_range is needed for images of {name} values in [{low:g}, {high:g}]; it is inferred for uint8, "
+            "uint16 and floats in [0, 1]. Pass the largest value possible, such as data_range=255 for 8-bit images."
         )
     if isinstance(data_range, bool) or not isinstance(data_range, numbers.Real) or not 0 < data_range < np.inf:
         raise ValueError(f"data_range must be a positive number or None, got {data_range!r}.")

@@ -20,7 +20,7 @@ from llise.manifold.admm import ADMM
 
 Array = Any
 CONSTRAINTS = ("sphere", "affine")
-RIDGE = 1e-2
+RIDGE = 1.0
 
 
 def exact_weights(K: Array, kv: Array, a: Array, c: float, constraint: str, ridge: float = RIDGE) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from llise.look.result import Interval
+from llise.diagnosis.result import Interval
 from llise.kinds import registry
 from llise.output.settings import about, number
 
@@ -12,30 +12,7 @@ CHANNELS = ("red", "green", "blue")
 
 
 def color_words(kind: str, settings: Mapping[str, Interval], alone: bool = True) -> str:
-    """Name a fault of colour and its settings in a sentence.
-
-    Parameters
-    ----------
-    kind : str
-        One of ``llise.labels.COLOR_KINDS``.
-    settings : mapping of str to Interval
-        Its estimated settings by name.
-    alone : bool
-        Whether no other kind stands beside it; otherwise the settings stand in brackets.
-
-    Returns
-    -------
-    str
-        A part of a sentence.
-
-    Examples
-    --------
-    >>> from llise.look.result import Interval
-    >>> color_words("saturation", {"factor": Interval(0.0, 0.0, 0.02)})
-    'all colour removed'
-    >>> color_words("chroma_blur", {"sigma": Interval(3.0, 2.5, 3.5)})
-    'chroma blur of about 3 px'
-    """
+    """Name a fault of colour and its settings in a sentence."""
     at = {name: interval.value for name, interval in settings.items()}
     title = registry.get(kind).title
     if kind == "saturation" and "factor" in at:
@@ -53,23 +30,7 @@ def color_words(kind: str, settings: Mapping[str, Interval], alone: bool = True)
 
 
 def cast_words(at: Mapping[str, float]) -> str:
-    """Write the channels that a colour cast changes.
-
-    Parameters
-    ----------
-    at : mapping of str to float
-        Settings by name.
-
-    Returns
-    -------
-    str
-        A few words; empty without settings.
-
-    Examples
-    --------
-    >>> cast_words({"red_gain": 1.2, "green_gain": 1.0, "blue_gain": 0.8})
-    'red x 1.2, blue x 0.8'
-    """
+    """Write the channels that a colour cast changes."""
     words = []
     for channel in CHANNELS:
         gain, offset = at.get(f"{channel}_gain", 1.0), at.get(f"{channel}_offset", 0.0)

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
-from llise.look.color_measures import ColorMeasures
-from llise.look.result import Diagnosis, Fault
+from llise.diagnosis.color_measures import ColorMeasures
+from llise.diagnosis.result import Diagnosis, Fault
 from llise.labels import COLOR_KINDS, FURTHER_KINDS, KINDS, LABELS, MISALIGNMENT, UNKNOWN
 from llise.output.text import csv_cell
 from llise.output.words import verdict_sentence
@@ -21,23 +21,6 @@ class Csv:
 
     The columns of version 0.1 come first and are unchanged. A cell that a spreadsheet would take for a formula has
     an apostrophe in front.
-
-    Parameters
-    ----------
-    out : file
-        Text is written to it, beginning with the names of the columns.
-    color : bool
-        Whether there are columns for colour faults and measures of colour.
-    own : sequence of str
-        Kinds of one's own, which have columns too.
-
-    Examples
-    --------
-    >>> import io
-    >>> rows = Csv(io.StringIO())
-    >>> rows.add_failure("a.png", "a.png: truncated")
-    >>> rows.out.getvalue().splitlines()[1].startswith("a.png,,")
-    True
     """
 
     COLUMNS = (
@@ -62,13 +45,7 @@ class Csv:
         self.writer.writeheader()
 
     def add(self, diagnosis: Diagnosis) -> None:
-        """Write one line.
-
-        Parameters
-        ----------
-        diagnosis : Diagnosis
-            The diagnosis of one image.
-        """
+        """Write one line."""
         row: dict[str, Any] = {
             "file": diagnosis.file or "",
             "verdict": "+".join(diagnosis.verdict),
@@ -90,15 +67,7 @@ class Csv:
         self._write(row)
 
     def add_failure(self, file: str, message: str) -> None:
-        """Write a line with the error.
-
-        Parameters
-        ----------
-        file : str
-            Name of the image.
-        message : str
-            What is wrong with it.
-        """
+        """Write a line with the error."""
         self._write({"file": file, "error": message})
 
     def close(self) -> None:

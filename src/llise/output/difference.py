@@ -35,32 +35,7 @@ GAP = 6
 
 
 def illustrate(outcome: Outcome, comparison: Comparison, wanted: Collection[str]) -> dict[str, bytes]:
-    """Draw the pictures of a pair.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        With the faults.
-    comparison : Comparison
-        The two pictures.
-    wanted : collection of {"difference", "strip"}
-        What to draw; a strip only of a pair that did not pass.
-
-    Returns
-    -------
-    dict of str to bytes
-        ``difference``: a PNG file of the size of the pictures. ``strip``: a small WebP file with reference, copy and
-        difference beside each other.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.gate.judging import compare
-    >>> grey = np.zeros((16, 16), np.uint8)
-    >>> outcome = Outcome("a.png", "old/a.png", "new/a.png", Status.FAIL)
-    >>> sorted(illustrate(outcome, compare(grey, grey + 9, None), ["difference", "strip"]))
-    ['difference', 'strip']
-    """
+    """Draw the pictures of a pair."""
     with_strip = "strip" in wanted and outcome.status is not Status.PASS
     if not with_strip and "difference" not in wanted:
         return {}
@@ -75,30 +50,7 @@ def illustrate(outcome: Outcome, comparison: Comparison, wanted: Collection[str]
 
 
 def difference_picture(outcome: Outcome, comparison: Comparison, names: bool = True) -> Image.Image:
-    """Draw the pixels that differ over the faded reference, and outline the region of each fault.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        With the faults; without any, the changed blocks are outlined.
-    comparison : Comparison
-        The two pictures.
-    names : bool
-        Write the kinds of each fault beside its outline, unless the picture is small.
-
-    Returns
-    -------
-    PIL.Image.Image
-        In colour, of the same size.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.gate.judging import compare
-    >>> comparison = compare(np.zeros((16, 24), np.uint8), np.ones((16, 24), np.uint8), None)
-    >>> difference_picture(Outcome("a.png", None, None, Status.FAIL), comparison).size
-    (24, 16)
-    """
+    """Draw the pixels that differ over the faded reference, and outline the region of each fault."""
     pair = comparison.colors or (comparison.reference[..., None], comparison.copy[..., None])
     error = np.abs(np.subtract(*pair, dtype=np.int16)).max(axis=-1)
     strength = np.where(error > ROUNDING, np.clip(error / 64, WEAKEST, 1), 0)[..., None].astype(np.float32)
@@ -119,7 +71,7 @@ def _regions(outcome: Outcome, comparison: Comparison) -> list[tuple[np.ndarray,
     """Blocks, colour and name of each fault, or of the changed blocks."""
     if not outcome.faults:
         return [(comparison.differences.changed, NEUTRAL, "")]
-    from llise.look.result import BLOCK_LABELS
+    from llise.diagnosis.result import BLOCK_LABELS
     from llise.kinds.sources import names
     from llise.output.label_words import label_colours, label_name
 

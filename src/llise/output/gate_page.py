@@ -14,15 +14,7 @@ from llise.storage.files import printable
 
 
 class GatePage(GateReport):
-    """A page with an entry for each pair; those that passed are shown on demand.
-
-    Examples
-    --------
-    >>> from llise.gate.outcome import Status
-    >>> page = GatePage()
-    >>> "<code>&lt;b&gt;.png</code>" in page.entry(Outcome("<b>.png", None, "new/<b>.png", Status.PASS))
-    True
-    """
+    """A page with an entry for each pair; those that passed are shown on demand."""
 
     def __init__(self) -> None:
         super().__init__()

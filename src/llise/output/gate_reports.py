@@ -27,19 +27,7 @@ IN_MEMORY = 4_000_000
 
 
 class GateReport(ABC):
-    """A form of output to which outcomes are added one after the other.
-
-    Examples
-    --------
-    >>> import io
-    >>> from llise.output.gate_reports import GateJson
-    >>> report = GateJson()
-    >>> report.add(Outcome("a.png", "old/a.png", "new/a.png", Status.PASS, "identical"))
-    >>> out = io.StringIO()
-    >>> report.print_to(out)
-    >>> out.getvalue().startswith('{"schema": 1, "status": "pass"')
-    True
-    """
+    """A form of output to which outcomes are added one after the other."""
 
     def __init__(self) -> None:
         self.counts: Counter[Status] = Counter()
@@ -48,24 +36,12 @@ class GateReport(ABC):
         )
 
     def add(self, outcome: Outcome) -> None:
-        """Add a pair.
-
-        Parameters
-        ----------
-        outcome : Outcome
-            What the gate says of it.
-        """
+        """Add a pair."""
         self._body.write(self.entry(outcome))
         self.counts[outcome.status] += 1
 
     def print_to(self, out: IO[str]) -> None:
-        """Print everything; nothing can be added after that.
-
-        Parameters
-        ----------
-        out : file
-            Text is written to it.
-        """
+        """Print everything; nothing can be added after that."""
         out.write(self.head())
         self._body.seek(0)
         shutil.copyfileobj(self._body, out)
@@ -73,13 +49,7 @@ class GateReport(ABC):
         self._body.close()
 
     def write(self, path: Path) -> None:
-        """Write everything to a file, which is complete or not there.
-
-        Parameters
-        ----------
-        path : Path
-            The file.
-        """
+        """Write everything to a file, which is complete or not there."""
         with atomic_write(path, "w") as file:
             self.print_to(file)
 
@@ -90,68 +60,26 @@ class GateReport(ABC):
 
     @abstractmethod
     def entry(self, outcome: Outcome) -> str:
-        """Return the text of one pair.
-
-        Parameters
-        ----------
-        outcome : Outcome
-            What the gate says of it.
-
-        Returns
-        -------
-        str
-            Empty where the form leaves it out.
-        """
+        """Return the text of one pair."""
 
     @abstractmethod
     def head(self) -> str:
-        """Return what comes before the pairs.
-
-        Returns
-        -------
-        str
-            Text, when all pairs are known.
-        """
+        """Return what comes before the pairs."""
 
     @abstractmethod
     def tail(self) -> str:
-        """Return what comes after the pairs.
-
-        Returns
-        -------
-        str
-            Text, when all pairs are known.
-        """
+        """Return what comes after the pairs."""
 
 
 class GateLines:
-    """A line for each pair, printed at once, and the number of failures if there are several pairs.
-
-    Parameters
-    ----------
-    out : file
-        Text is written to it.
-
-    Examples
-    --------
-    >>> import sys
-    >>> lines = GateLines(sys.stdout)
-    >>> lines.add(Outcome("a.png", "old/a.png", "new/a.png", Status.PASS, "identical"))
-    PASS     a.png: identical
-    """
+    """A line for each pair, printed at once, and the number of failures if there are several pairs."""
 
     def __init__(self, out: IO[str]) -> None:
         self.out = out
         self.counts: Counter[Status] = Counter()
 
     def add(self, outcome: Outcome) -> None:
-        """Print the line of a pair.
-
-        Parameters
-        ----------
-        outcome : Outcome
-            What the gate says of it.
-        """
+        """Print the line of a pair."""
         print(printable(outcome_line(outcome)), file=self.out, flush=True)
         self.counts[outcome.status] += 1
 
@@ -162,16 +90,7 @@ class GateLines:
 
 
 class GateJson(GateReport):
-    """One JSON object.
-
-    Examples
-    --------
-    >>> import io, json
-    >>> report, out = GateJson(), io.StringIO()
-    >>> report.print_to(out)
-    >>> json.loads(out.getvalue())["pairs"]
-    []
-    """
+    """One JSON object."""
 
     def entry(self, outcome: Outcome) -> str:
         return f"{',' if self.counts.total() else ''}\n{json_text(outcome_dict(outcome))}"
@@ -187,23 +106,7 @@ class GateJson(GateReport):
 
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
-    """Make one entry of the JSON output.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        Of one pair.
-
-    Returns
-    -------
-    dict
-        Plain data.
-
-    Examples
-    --------
-    >>> outcome_dict(Outcome("a.png", "old/a.png", "new/a.png", Status.PASS, "identical"))["reason"]
-    'identical'
-    """
+    """Make one entry of the JSON output."""
     return {
         "name": outcome.name,
         "reference": outcome.reference,

@@ -14,47 +14,12 @@ NOUNS = {Status.PASS: "passed", Status.FAIL: "failed", Status.UNKNOWN: "unknown"
 
 
 def outcome_line(outcome: Outcome) -> str:
-    """Say in one line what became of a pair.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        Of one pair.
-
-    Returns
-    -------
-    str
-        Result, name and reason.
-
-    Examples
-    --------
-    >>> outcome_line(Outcome("a.png", "old/a.png", "new/a.png", Status.PASS, "identical"))
-    'PASS     a.png: identical'
-    """
+    """Say in one line what became of a pair."""
     return f"{TITLES[outcome.status]:8} {outcome.name}: {reason(outcome)}"
 
 
 def reason(outcome: Outcome) -> str:
-    """Say why a pair passed or failed.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        Of one pair.
-
-    Returns
-    -------
-    str
-        Faults, broken limits and measures.
-
-    Examples
-    --------
-    >>> from llise.gate.outcome import Measures
-    >>> measures = Measures(mse=31.25, psnr=33.18, ssim=0.912, area=0.4, color_difference=None)
-    >>> broken = ("MSE 31.25, at most 20 is allowed",)
-    >>> reason(Outcome("a.png", "old/a.png", "new/a.png", Status.FAIL, measures=measures, broken=broken))
-    'MSE 31.25, at most 20 is allowed; PSNR 33.18 dB, SSIM 0.9120'
-    """
+    """Say why a pair passed or failed."""
     message = outcome.message.removeprefix(f"{outcome.name}: ")
     parts = [message] if message else []
     if outcome.is_copy:
@@ -88,23 +53,7 @@ def _measure_words(outcome: Outcome) -> list[str]:
 
 
 def summary(counts: Counter[Status]) -> str:
-    """Say how many pairs passed and how many did not.
-
-    Parameters
-    ----------
-    counts : Counter of Status
-        Number of pairs of each status.
-
-    Returns
-    -------
-    str
-        One phrase.
-
-    Examples
-    --------
-    >>> summary(Counter({Status.PASS: 8, Status.FAIL: 2}))
-    '10 pairs: 2 failed, 8 passed'
-    """
+    """Say how many pairs passed and how many did not."""
     total = sum(counts.values())
     parts = [f"{counts[status]} {NOUNS[status]}" for status in reversed(Status) if counts[status]]
     return f"{total} {'pair' if total == 1 else 'pairs'}: {', '.join(parts) or 'nothing to compare'}"

@@ -16,21 +16,6 @@ class JUnit(GateReport):
     """A test suite with a test case for each pair.
 
     A pair that fails is a failure of the type ``fail`` or ``unknown``; a file that cannot be read is an error.
-
-    Examples
-    --------
-    >>> import sys
-    >>> report = JUnit()
-    >>> report.add(Outcome("a<b.png", "old/a<b.png", "new/a<b.png", Status.FAIL, "there is no copy of this reference"))
-    >>> report.print_to(sys.stdout)
-    <?xml version="1.0" encoding="UTF-8"?>
-    <testsuites name="llise check" tests="1" failures="1" errors="0" time="0.000">
-    <testsuite name="llise check" tests="1" failures="1" errors="0" skipped="0" time="0.000">
-    <testcase name="a&lt;b.png" classname="llise check" time="0.000">
-    <failure type="fail" message="there is no copy of this reference"/>
-    </testcase>
-    </testsuite>
-    </testsuites>
     """
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llise.look.result import BLOCK_LABELS
+from llise.diagnosis.result import BLOCK_LABELS
 from llise.kinds import registry
 from llise.kinds.sources import title_of
 from llise.labels import UNKNOWN
@@ -36,65 +36,16 @@ OWN_COLOURS = (
 
 
 def label_name(label: str) -> str:
-    """Return the name of a label in a table.
-
-    Parameters
-    ----------
-    label : str
-        A label of blocks, or a kind of one's own.
-
-    Returns
-    -------
-    str
-        The name.
-
-    Examples
-    --------
-    >>> label_name("jpeg"), label_name("scan_lines")
-    ('JPEG', 'scan lines')
-    """
+    """Return the name of a label in a table."""
     return NAMES.get(label) or title_of(label)
 
 
 def kind_noun(kind: str) -> str:
-    """Return the name of a kind in a sentence.
-
-    Parameters
-    ----------
-    kind : str
-        A built-in kind, or one of one's own.
-
-    Returns
-    -------
-    str
-        The noun.
-
-    Examples
-    --------
-    >>> kind_noun("jpeg"), kind_noun("scan_lines")
-    ('JPEG compression', 'scan lines')
-    """
+    """Return the name of a kind in a sentence."""
     return NOUNS.get(kind) or title_of(kind)
 
 
 def label_colours(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the colours of labels.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        The labels of a diagnosis: :data:`llise.look.result.BLOCK_LABELS`, then kinds of one's own.
-
-    Returns
-    -------
-    tuple of str
-        One colour for each, as ``#rrggbb``.
-
-    Examples
-    --------
-    >>> from llise.look.result import BLOCK_LABELS
-    >>> label_colours((*BLOCK_LABELS, "fog"))[-1]
-    '#44aa99'
-    """
+    """Return the colours of labels."""
     count = len(labels) - len(COLOURS)
     return (*COLOURS, *(OWN_COLOURS[number % len(OWN_COLOURS)] for number in range(count)))[: len(labels)]

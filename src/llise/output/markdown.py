@@ -24,23 +24,7 @@ SYMBOLS = {Status.PASS: "✅", Status.FAIL: "❌", Status.UNKNOWN: "❓", Status
 
 
 class Markdown(GateReport):
-    """A heading, and a table of the pairs that did not pass.
-
-    Parameters
-    ----------
-    path : Path
-        The file. Pictures are written to a folder of the same name with ``-pictures`` beside it.
-    picture_url : str, optional
-        Where the pictures will be found on the web; links are relative to the file if left out.
-
-    Examples
-    --------
-    >>> import sys
-    >>> report = Markdown(Path("comment.md"))
-    >>> report.add(Outcome("a.png", "old/a.png", "new/a.png", Status.PASS, "identical"))
-    >>> report.print_to(sys.stdout)
-    ### ✅ llise check: 1 pair: 1 passed
-    """
+    """A heading, and a table of the pairs that did not pass."""
 
     def __init__(self, path: Path, picture_url: str | None = None) -> None:
         super().__init__()

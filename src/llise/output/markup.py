@@ -26,20 +26,7 @@ except ImportError as error:
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading; the first one, of level 1, is the title of the page.
-
-    Parameters
-    ----------
-    text : str
-        The words.
-    level : int
-        1 for the title, 2 for a section.
-
-    Examples
-    --------
-    >>> to_markdown([Heading("Results")])
-    '## Results\\n'
-    """
+    """A heading; the first one, of level 1, is the title of the page."""
 
     text: str
     level: int = 2
@@ -52,18 +39,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph.
-
-    Parameters
-    ----------
-    text : str
-        Markdown in one line.
-
-    Examples
-    --------
-    >>> to_markdown([Text("All is *well*.")])
-    'All is *well*.\\n'
-    """
+    """A paragraph."""
 
     text: str
 
@@ -75,18 +51,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Items:
-    """A list of points.
-
-    Parameters
-    ----------
-    items : sequence of str
-        Markdown in one line each.
-
-    Examples
-    --------
-    >>> to_markdown([Items(["one", "two"])])
-    '- one\\n- two\\n'
-    """
+    """A list of points."""
 
     items: Sequence[str]
 
@@ -98,18 +63,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Code:
-    """Commands to copy.
-
-    Parameters
-    ----------
-    text : str
-        The lines.
-
-    Examples
-    --------
-    >>> to_markdown([Code("llise demo")])
-    '```\\nllise demo\\n```\\n'
-    """
+    """Commands to copy."""
 
     text: str
 
@@ -121,22 +75,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; its first column holds the names of the rows.
-
-    Parameters
-    ----------
-    head : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of str
-        The cells.
-
-    Examples
-    --------
-    >>> print(to_markdown([Table(["method", "hits"], [["LLISE", "12"]])]), end="")
-    | method | hits |
-    |---|---:|
-    | LLISE | 12 |
-    """
+    """A table; its first column holds the names of the rows."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -151,20 +90,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG file with a caption.
-
-    Parameters
-    ----------
-    file : str
-        Its path relative to the page's folder.
-    caption : str
-        What it shows.
-
-    Examples
-    --------
-    >>> to_markdown([Picture("map.png", "A map.")])
-    '![A map.](map.png)\\n\\n*A map.*\\n'
-    """
+    """A PNG file with a caption."""
 
     file: str
     caption: str
@@ -179,45 +105,12 @@ Part = Heading | Text | Items | Code | Table | Picture
 
 
 def to_markdown(parts: Sequence[Part]) -> str:
-    """Write a page as Markdown; pictures are linked.
-
-    Parameters
-    ----------
-    parts : sequence of parts
-        The page from top to bottom.
-
-    Returns
-    -------
-    str
-        The text of a Markdown file.
-
-    Examples
-    --------
-    >>> to_markdown([Heading("Title", 1), Text("Words.")])
-    '# Title\\n\\nWords.\\n'
-    """
+    """Write a page as Markdown; pictures are linked."""
     return "\n\n".join(part.markdown for part in parts) + "\n"
 
 
 def to_text(table: Table) -> str:
-    """Write a table for a terminal.
-
-    Parameters
-    ----------
-    table : Table
-        Its cells may hold Markdown, of which only bold text is understood.
-
-    Returns
-    -------
-    str
-        Lines with aligned columns.
-
-    Examples
-    --------
-    >>> print(to_text(Table(["method", "hits"], [["LLISE", "**12**"]])))
-    method  hits
-    LLISE     12
-    """
+    """Write a table for a terminal."""
     rows = [[_plain(cell) for cell in row] for row in (table.head, *table.rows)]
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = []
@@ -232,26 +125,7 @@ def _plain(cell: str) -> str:
 
 
 def to_html(parts: Sequence[Part], folder: Path) -> str:
-    """Write a page as HTML with style and pictures inside.
-
-    Parameters
-    ----------
-    parts : sequence of parts
-        The page from top to bottom.
-    folder : Path
-        Where the pictures are.
-
-    Returns
-    -------
-    str
-        The text of an HTML file that refers to no other file.
-
-    Examples
-    --------
-    >>> page = to_html([Heading("Title", 1), Text("*Words* & more.")], Path())
-    >>> "<title>Title</title>" in page, "<p><em>Words</em> &amp; more.</p>" in page
-    (True, True)
-    """
+    """Write a page as HTML with style and pictures inside."""
     page = (files("llise.output") / "templates" / "document.html").read_text(encoding="utf-8")
     title = next((part.text for part in parts if isinstance(part, Heading)), "llise")
     markdown = _renderer()
@@ -260,23 +134,7 @@ def to_html(parts: Sequence[Part], folder: Path) -> str:
 
 
 def code_span(text: str) -> str:
-    """Write any text, such as a file's name, as a Markdown code span that it cannot leave.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Markdown in one line; control characters are escaped.
-
-    Examples
-    --------
-    >>> code_span("camera.png"), code_span("a`[b](c)")
-    ('`camera.png`', '`` a`[b](c) ``')
-    """
+    """Write any text, such as a file's name, as a Markdown code span that it cannot leave."""
     line = printable(text)
     longest = max(map(len, re.findall("`+", line)), default=0)
     fence, space = "`" * (longest + 1), " " if longest or line != line.strip() else ""

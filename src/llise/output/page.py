@@ -19,7 +19,7 @@ import numpy as np
 
 from llise import __version__
 from llise.colours import stacked
-from llise.look.result import Diagnosis, Fault, Reason
+from llise.diagnosis.result import Diagnosis, Fault, Reason
 from llise.labels import LETTERS, UNKNOWN
 from llise.output.label_words import label_colours, label_name
 from llise.output.pictures import (
@@ -68,7 +68,6 @@ class Context(Protocol):
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels of blocks, which the maps count."""
-
 
 
 class HtmlReport:
@@ -193,23 +192,7 @@ class HtmlReport:
 
 
 def script_json(value: Any) -> str:
-    """Write JSON for a script element: nothing in it can close or open an HTML element.
-
-    Parameters
-    ----------
-    value : dict, list, number, str or None
-        Plain data without NaN.
-
-    Returns
-    -------
-    str
-        JSON in one line.
-
-    Examples
-    --------
-    >>> script_json("</script>")
-    '"\\\\u003c/script\\\\u003e"'
-    """
+    """Write JSON for a script element: nothing in it can close or open an HTML element."""
     text = json_text(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from llise.diagnosis.result import Diagnosis
 from llise.differences import BLOCK
-from llise.look.result import Diagnosis
 
 DISPLAY_SIDE = 1024
 """Longest side of a displayed picture in pixels."""
@@ -38,30 +38,7 @@ MAX_PATCHES = 4
 
 
 def picture_uri(image: np.ndarray, longest: int = DISPLAY_SIDE, quality: int = 88, most_bytes: float = math.inf) -> str:
-    """Compress a picture for display.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w) or (h, w, 3)
-        Grey values or colours.
-    longest : int
-        Longest side of the displayed picture; a larger image is reduced.
-    quality : int
-        Quality of the WebP coding to begin with; it is lowered until the picture needs at most
-        ``DISPLAY_BYTES_PER_PIXEL``.
-    most_bytes : float
-        Bytes that the picture may need; it is reduced where a lower quality is not enough. At least 64 pixels remain.
-
-    Returns
-    -------
-    str
-        A data URI.
-
-    Examples
-    --------
-    >>> picture_uri(np.zeros((8, 8), np.uint8)).split(",")[0]
-    'data:image/webp;base64'
-    """
+    """Compress a picture for display."""
     from PIL import Image
 
     picture = Image.fromarray(image)
@@ -90,25 +67,7 @@ def _webp(picture: Any, quality: int, budget: float) -> bytes:
 
 
 def difference_picture(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndarray, int]:
-    """Show how much lighter or darker a copy is.
-
-    Parameters
-    ----------
-    reference, copy : ndarray of uint8, shape (h, w) or (h, w, 3)
-        The two pictures.
-
-    Returns
-    -------
-    picture : ndarray of uint8, of the same shape
-        Middle grey (128) where both are equal, lighter where the copy is lighter.
-    largest : int
-        Difference in grey levels that is shown as white or black; larger ones look the same.
-
-    Examples
-    --------
-    >>> difference_picture(np.full((1, 2), 100, np.uint8), np.array([[100, 110]], np.uint8))
-    (array([[128, 255]], dtype=uint8), 10)
-    """
+    """Show how much lighter or darker a copy is."""
     difference = np.subtract(copy, reference, dtype=np.int16)
     largest = max(8, int(np.quantile(np.abs(difference), 0.998, method="higher")))
     shown = 128 + np.clip(difference, -largest, largest) * (127.5 / largest)
@@ -116,26 +75,7 @@ def difference_picture(reference: np.ndarray, copy: np.ndarray) -> tuple[np.ndar
 
 
 def patch_boxes(diagnosis: Diagnosis) -> list[tuple[int, tuple[int, int, int, int]]]:
-    """Choose the parts of a large picture that are shown at full resolution: around the worst block of each fault.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis
-        The diagnosis of one image.
-
-    Returns
-    -------
-    list of (fault, (x, y, width, height))
-        Number of the fault, and the patch in pixels; at most ``MAX_PATCHES``, and none for a picture that is shown at
-        full resolution as a whole.
-
-    Examples
-    --------
-    >>> import llise
-    >>> picture = llise.datasets.reference()[:64, :64]
-    >>> patch_boxes(llise.diagnose(picture, [picture // 2])[0])
-    []
-    """
+    """Choose the parts of a large picture that are shown at full resolution: around the worst block of each fault."""
     height, width = diagnosis.image.shape[:2]
     if max(height, width) <= DISPLAY_SIDE:
         return []

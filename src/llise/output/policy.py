@@ -18,30 +18,7 @@ INLINE = re.compile(r"<(style|script)>(.*?)</\1>", re.DOTALL)
 
 
 def sealed(page: str) -> str:
-    """Put the content security policy into a page.
-
-    To be called once style and script are in their places, and before data from outside are.
-
-    Parameters
-    ----------
-    page : str
-        HTML with :data:`MARK` in its head.
-
-    Returns
-    -------
-    str
-        The page with a policy in place of the mark.
-
-    Raises
-    ------
-    ValueError
-        The page has no mark.
-
-    Examples
-    --------
-    >>> print(sealed("<head><!--policy--><style>p {}</style></head>").split("style-src ")[1].split(";")[0])
-    'sha256-SNJDlN1Iy2mnt7DOjQIyDb2LQE6O5PQiSZomcdzawQ4='
-    """
+    """Put the content security policy into a page."""
     if MARK not in page:
         raise ValueError(f"the page has no {MARK}; put it into the head of the template")
     sources: dict[str, list[str]] = {"style": [], "script": []}

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, Protocol
 
-from llise.look.color_measures import ColorMeasures
-from llise.look.result import Diagnosis, Fault
+from llise.diagnosis.color_measures import ColorMeasures
+from llise.diagnosis.result import Diagnosis, Fault
 from llise.labels import COLOR_KINDS
 from llise.output.csv_rows import Csv
 from llise.output.runs import block_runs
@@ -34,47 +34,17 @@ class Rows(Protocol):
     """A form of output to which diagnoses and failures are added one after the other."""
 
     def add(self, diagnosis: Diagnosis) -> None:
-        """Add the diagnosis of one image.
-
-        Parameters
-        ----------
-        diagnosis : Diagnosis
-            The diagnosis of one image.
-        """
+        """Add the diagnosis of one image."""
 
     def add_failure(self, file: str, message: str) -> None:
-        """Add an image that could not be diagnosed.
-
-        Parameters
-        ----------
-        file : str
-            Name of the image.
-        message : str
-            Why it could not be diagnosed.
-        """
+        """Add an image that could not be diagnosed."""
 
     def close(self) -> None:
         """Finish the output."""
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Make one entry of the JSON output.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis
-        The diagnosis of one image.
-
-    Returns
-    -------
-    dict
-        Plain data; an infinite PSNR becomes None, since JSON has no infinity.
-
-    Examples
-    --------
-    >>> as_dict(diagnosis)["verdict"]  # doctest: +SKIP
-    ['blur', 'gaussian_noise']
-    """
+    """Make one entry of the JSON output."""
     color = {} if diagnosis.color is None else {"color": color_dict(diagnosis.color)}
     return {
         "file": diagnosis.file,
@@ -99,25 +69,7 @@ def _labels(diagnosis: Diagnosis) -> list[str]:
 
 
 def color_dict(measures: ColorMeasures) -> dict[str, Any]:
-    """Make the entry of colour measures in JSON output.
-
-    Parameters
-    ----------
-    measures : ColorMeasures
-        Those of a diagnosis.
-
-    Returns
-    -------
-    dict
-        Plain data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grey = np.zeros((8, 8, 3), np.uint8)
-    >>> color_dict(ColorMeasures(grey, grey))["difference"]
-    {'mean': 0.0, 'p95': 0.0}
-    """
+    """Make the entry of colour measures in JSON output."""
     return {
         "difference": {"mean": measures.difference_mean, "p95": measures.difference_p95},
         "mse": measures.mse,
@@ -130,24 +82,7 @@ def color_dict(measures: ColorMeasures) -> dict[str, Any]:
 
 
 def fault_dict(fault: Fault) -> dict[str, Any]:
-    """Make the entry of a fault in JSON output.
-
-    Parameters
-    ----------
-    fault : Fault
-        The fault.
-
-    Returns
-    -------
-    dict
-        Plain data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fault_dict(Fault(("blur",), 0.9, np.ones((1, 1), bool), (0, 0, 8, 8), 1.0, {"blur": 80.0}))["blocks"]
-    [[0, 0, 0]]
-    """
+    """Make the entry of a fault in JSON output."""
     return {
         "kinds": list(fault.kinds),
         "confidence": float(fault.confidence),
@@ -179,27 +114,7 @@ def _percent(share: float) -> str:
 
 
 class Table:
-    """Aligned columns of at most 120 characters, one line for each fault.
-
-    Parameters
-    ----------
-    out : file
-        Text is written to it.
-    names : sequence of str
-        Names of all images, which decide the width of the first column. Where the lines would be too long, the folder
-        that all images share is left out; a name that is still too long is shortened in its middle.
-    color : bool
-        Whether there is a column for the colour difference (mean CIEDE2000).
-
-    Examples
-    --------
-    >>> import sys
-    >>> table = Table(sys.stdout, ["a.png", "b.png"])
-    >>> table.add(diagnosis)  # doctest: +SKIP
-    FILE   VERDICT                   WHERE             ESTIMATE              SURE  SEVERITY   PSNR    SSIM
-    a.png  jpeg                      whole picture     quality 12             97%       312  23.19  0.7100
-           blur                      lower left 15%    2.1 px                 91%        80
-    """
+    """Aligned columns of at most 120 characters, one line for each fault."""
 
     HEAD: tuple[str, ...] = ("VERDICT", "WHERE", "ESTIMATE", "SURE", "SEVERITY", "PSNR", "SSIM")
     WIDTHS: tuple[int, ...] = (24, 16, 20, 4, 8, 5, 6)
@@ -219,13 +134,7 @@ class Table:
         self._started = False
 
     def add(self, diagnosis: Diagnosis) -> None:
-        """Print the lines of one image; the first is preceded by the head.
-
-        Parameters
-        ----------
-        diagnosis : Diagnosis
-            The diagnosis of one image.
-        """
+        """Print the lines of one image; the first is preceded by the head."""
         if not self._started:
             self._print("FILE", *self.HEAD)
             self._started = True
@@ -240,15 +149,7 @@ class Table:
             self._print(*((name, *cells, *measures) if number == 0 else ("", *cells)))
 
     def add_failure(self, file: str, message: str) -> None:
-        """Print nothing: the message goes to standard error.
-
-        Parameters
-        ----------
-        file : str
-            Name of the image.
-        message : str
-            What is wrong with it.
-        """
+        """Print nothing: the message goes to standard error."""
 
     def close(self) -> None:
         """Do nothing: everything is written already."""
@@ -287,24 +188,7 @@ def _shared_folder(names: Sequence[str]) -> str:
 
 
 class Json:
-    """One JSON object, printed as a whole at the end; until then it is kept in a temporary file, not in memory.
-
-    Parameters
-    ----------
-    out : file
-        Text is written to it.
-    reference : str
-        Name of the reference.
-
-    Examples
-    --------
-    >>> import io
-    >>> rows = Json(io.StringIO(), "original.png")
-    >>> rows.close()
-    >>> print(rows.out.getvalue(), end="")
-    {"schema": 2, "reference": "original.png", "images": [
-    ]}
-    """
+    """One JSON object, printed as a whole at the end; until then it is kept in a temporary file, not in memory."""
 
     def __init__(self, out: IO[str], reference: str):
         self.out = out
@@ -313,25 +197,11 @@ class Json:
         self._separator = "\n"
 
     def add(self, diagnosis: Diagnosis) -> None:
-        """Add one image.
-
-        Parameters
-        ----------
-        diagnosis : Diagnosis
-            The diagnosis of one image.
-        """
+        """Add one image."""
         self._write(as_dict(diagnosis))
 
     def add_failure(self, file: str, message: str) -> None:
-        """Add an image that could not be diagnosed.
-
-        Parameters
-        ----------
-        file : str
-            Name of the image.
-        message : str
-            What is wrong with it.
-        """
+        """Add an image that could not be diagnosed."""
         self._write({"file": file, "error": message})
 
     def close(self) -> None:

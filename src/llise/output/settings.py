@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from llise.look.result import Fault, Interval
+from llise.diagnosis.result import Fault, Interval
 from llise.labels import MISALIGNMENT
 
 FEW = 20
@@ -47,28 +47,7 @@ NARROW_WORDS = {
 
 
 def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = math.inf) -> str:
-    """Write the settings of a kind for a narrow column.
-
-    Parameters
-    ----------
-    kind : str
-        The kind.
-    settings : dict of str to Interval
-        Its estimated settings by name.
-    n_impulses : float
-        Number of pixels that have impulses, if the kind is impulse noise.
-
-    Returns
-    -------
-    str
-        A few words; empty without settings.
-
-    Examples
-    --------
-    >>> from llise.look.result import Interval
-    >>> setting_words("blur", {"length": Interval(9.2, 8, 10), "angle": Interval(30, 25, 35)})
-    '9.2 px at 30°'
-    """
+    """Write the settings of a kind for a narrow column."""
     at = {name: interval.value for name, interval in settings.items()}
     if kind in NARROW_WORDS and at:
         name, words, scale = NARROW_WORDS[kind]
@@ -99,25 +78,7 @@ def setting_words(kind: str, settings: dict[str, Interval], n_impulses: float = 
 
 
 def misalignment_words(settings: dict[str, Interval]) -> str:
-    """Say how a copy is misaligned.
-
-    Parameters
-    ----------
-    settings : dict of str to Interval
-        ``shift_x``, ``shift_y``, ``rotation`` and ``scale``.
-
-    Returns
-    -------
-    str
-        A part of a sentence.
-
-    Examples
-    --------
-    >>> from llise.look.result import Interval
-    >>> values = {"shift_x": 1.5, "shift_y": 0.0, "rotation": -0.3, "scale": 0.0}
-    >>> misalignment_words({name: Interval(value, value, value) for name, value in values.items()})
-    'shifted by (1.5, 0.0) px and turned clockwise by 0.3 degrees'
-    """
+    """Say how a copy is misaligned."""
     x, y, rotation, scale = (settings[name].value for name in ("shift_x", "shift_y", "rotation", "scale"))
     parts = [f"shifted by ({_hundredths(x)}, {_hundredths(y)}) px"] if _is_shifted(settings) else []
     if rotation:
@@ -152,26 +113,7 @@ def _largest_change(at: dict[str, float]) -> str:
 
 
 def setting_rows(fault: Fault) -> list[list[str]]:
-    """List the estimated settings of a fault with their intervals.
-
-    Parameters
-    ----------
-    fault : Fault
-        The fault.
-
-    Returns
-    -------
-    list of [kind, name, value, interval]
-        What is shown of each setting; the interval is empty where its bounds are not known or equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.look.result import Fault, Interval
-    >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
-    >>> setting_rows(Fault(("blur",), 1.0, np.ones((1, 1), bool), (0, 0, 8, 8), 1.0, {"blur": 80.0}, estimate))
-    [['blur', 'sigma', '2.1 px', '1.9 to 2.3']]
-    """
+    """List the estimated settings of a fault with their intervals."""
     rows = []
     for kind, settings in fault.estimate.items():
         for name, interval in settings.items():
@@ -184,52 +126,13 @@ def setting_rows(fault: Fault) -> list[list[str]]:
 
 
 def impulse_count(fault: Fault, n_pixels: int) -> float:
-    """Estimate how many pixels have impulses.
-
-    Parameters
-    ----------
-    fault : Fault
-        A fault of impulse noise, alone or in a mixture.
-    n_pixels : int
-        Number of pixels of the picture.
-
-    Returns
-    -------
-    float
-        A whole number; infinite where the share of impulses was not estimated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.look.result import Fault, Interval
-    >>> estimate = {"impulse_noise": {"share": Interval(3 / 64, 0.04, 0.05)}}
-    >>> impulse_count(Fault(("impulse_noise",), 1.0, np.eye(2, dtype=bool), (0, 0, 16, 16), 1 / 64, {}, estimate), 4096)
-    3.0
-    """
+    """Estimate how many pixels have impulses."""
     share = fault.estimate.get("impulse_noise", {}).get("share")
     return float(max(1, round(share.value * fault.area * n_pixels))) if share else math.inf
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Write a number with some significant digits, or all digits before the decimal point if these are more.
-
-    Parameters
-    ----------
-    value : float
-        The number.
-    digits : int
-        Significant digits.
-
-    Returns
-    -------
-    str
-        Digits without an exponent and without zeros at the end.
-
-    Examples
-    --------
-    >>> number(2.04), number(0.0123), number(345.6)
-    ('2', '0.012', '346')
-    """
+    """Write a number with some significant digits, or all digits before the decimal point if these are more."""
     if value == 0:
         return "0"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
@@ -237,26 +140,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def about(interval: Interval, scale: float = 1.0) -> str:
-    """Write an estimate, or its bounds where they are far apart.
-
-    Parameters
-    ----------
-    interval : Interval
-        The estimate.
-    scale : float
-        Factor for all its numbers, 100 for per cent.
-
-    Returns
-    -------
-    str
-        The estimate in words.
-
-    Examples
-    --------
-    >>> from llise.look.result import Interval
-    >>> about(Interval(12, 10, 14)), about(Interval(12, 5, 30))
-    ('about 12', '5 to 30')
-    """
+    """Write an estimate, or its bounds where they are far apart."""
     value, low, high = (scale * bound for bound in interval)
     if low > 0 and abs(value) < high - low < math.inf:
         return f"{number(low)} to {number(high)}"
@@ -264,21 +148,5 @@ def about(interval: Interval, scale: float = 1.0) -> str:
 
 
 def pixel_words(count: float) -> str:
-    """Write a number of pixels.
-
-    Parameters
-    ----------
-    count : float
-        A whole number.
-
-    Returns
-    -------
-    str
-        The number and the noun.
-
-    Examples
-    --------
-    >>> pixel_words(1), pixel_words(3)
-    ('1 pixel', '3 pixels')
-    """
+    """Write a number of pixels."""
     return f"{count:.0f} pixel{'' if count == 1 else 's'}"

@@ -20,51 +20,14 @@ UNUSUAL = re.compile("[\x7f-\U0010ffff]")
 
 
 def csv_cell(value: object) -> str:
-    """Write a cell of a CSV file that no spreadsheet takes for a formula.
-
-    Parameters
-    ----------
-    value : object
-        A number or any text.
-
-    Returns
-    -------
-    str
-        On one line, with control characters escaped; an apostrophe is put before what would begin a formula.
-
-    Examples
-    --------
-    >>> csv_cell("=HYPERLINK(1)"), csv_cell(-0.25), csv_cell("a.png")
-    ("'=HYPERLINK(1)", '-0.25', 'a.png')
-    """
+    """Write a cell of a CSV file that no spreadsheet takes for a formula."""
     text = str(value)
     cell = printable(text)
     return f"'{cell}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else cell
 
 
 def json_text(value: Any, **options: Any) -> str:
-    """Write JSON in ASCII that every parser accepts.
-
-    A name of a file need not be Unicode; what is not is replaced by a visible escape, such as ``\\udce9`` for the byte
-    E9, because JSON has no form for it that all parsers accept.
-
-    Parameters
-    ----------
-    value : dict, list, number, str or None
-        Plain data without NaN.
-    **options
-        Passed to :func:`json.dumps`, such as ``indent``.
-
-    Returns
-    -------
-    str
-        The JSON text.
-
-    Examples
-    --------
-    >>> print(json_text({"file": "caf\\udce9 \u2713"}))
-    {"file": "caf\\\\udce9 \\u2713"}
-    """
+    """Write JSON in ASCII that every parser accepts."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, **options)
     return text if text.isascii() and "\x7f" not in text else UNUSUAL.sub(_escaped, text)
 

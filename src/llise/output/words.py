@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from llise.look.result import Diagnosis, Fault, Interval
+from llise.diagnosis.result import Diagnosis, Fault, Interval
 from llise.labels import COLOR_KINDS, MISALIGNMENT, UNKNOWN
 from llise.output.color_words import color_words
 from llise.output.label_words import COLOURS, NAMES, NOUNS, kind_noun  # noqa: F401 (others import them from here)
@@ -46,7 +46,7 @@ def verdict_sentence(diagnosis: Diagnosis) -> str:
     --------
     >>> from types import SimpleNamespace
     >>> import numpy as np
-    >>> from llise.look.result import Fault, Interval
+    >>> from llise.diagnosis.result import Fault, Interval
     >>> fault = Fault(("jpeg",), 0.97, np.ones((8, 8), bool), (0, 0, 64, 64), 1.0, {"jpeg": 80.0},
     ...               {"jpeg": {"quality": Interval(12, 10, 14)}})
     >>> verdict_sentence(SimpleNamespace(faults=[fault], is_copy=True, image=np.zeros((64, 64))))
@@ -63,30 +63,7 @@ def verdict_sentence(diagnosis: Diagnosis) -> str:
 
 
 def fault_phrase(fault: Fault, n_pixels: int) -> str:
-    """Say what one fault is and where; a doubtful one says how doubtful it is.
-
-    Parameters
-    ----------
-    fault : Fault
-        The fault.
-    n_pixels : int
-        Number of pixels of the picture.
-
-    Returns
-    -------
-    str
-        A part of a sentence.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.look.result import Fault, Interval
-    >>> region = np.zeros((8, 8), bool)
-    >>> region[5:, :3] = True
-    >>> estimate = {"blur": {"sigma": Interval(2.1, 1.9, 2.3)}}
-    >>> fault_phrase(Fault(("blur",), 0.62, region, (40, 0, 64, 24), 0.14, {"blur": 80.0}, estimate), 4096)
-    'probably blur of about 2.1 px at the lower left (14 % of the area), 62 % confident'
-    """
+    """Say what one fault is and where; a doubtful one says how doubtful it is."""
     alone = len(fault.kinds) == 1
     words = " and ".join(_kind_words(kind, fault, n_pixels, alone) for kind in fault.kinds)
     pause = "," if alone and _ends_with_setting(fault) else ""
@@ -98,28 +75,7 @@ def fault_phrase(fault: Fault, n_pixels: int) -> str:
 
 
 def place_words(fault: Fault) -> str:
-    """Name the part of the picture in which the region lies.
-
-    Parameters
-    ----------
-    fault : Fault
-        The fault.
-
-    Returns
-    -------
-    str
-        One of ``PLACES``, ``"whole picture"``, ``"most of it"`` (at least half of the picture, in no certain place)
-        or ``"scattered"`` (where fewer than half of the blocks lie at the place that their centre would name).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.look.result import Fault
-    >>> region = np.zeros((9, 9), bool)
-    >>> region[0, 0] = region[8, 8] = True
-    >>> place_words(Fault(("impulse_noise",), 1.0, region, (0, 0, 72, 72), 0.02, {"impulse_noise": 80.0}))
-    'scattered'
-    """
+    """Name the part of the picture in which the region lies."""
     if fault.area >= WHOLE or fault.is_whole:
         return "whole picture"
     at = (np.argwhere(fault.region) + 0.5) / fault.region.shape
@@ -136,44 +92,12 @@ def place_words(fault: Fault) -> str:
 
 
 def strength_word(mse: float) -> str:
-    """Name a severity.
-
-    Parameters
-    ----------
-    mse : float
-        Mean squared error on the scale 0..255.
-
-    Returns
-    -------
-    str
-        One of the words in ``STRENGTHS``.
-
-    Examples
-    --------
-    >>> strength_word(20), strength_word(700)
-    ('slight', 'severe')
-    """
+    """Name a severity."""
     return next(word for bound, word in STRENGTHS if mse < bound)
 
 
 def area_words(area: float) -> str:
-    """Write a share of the picture in per cent.
-
-    Parameters
-    ----------
-    area : float
-        Share between 0 and 1.
-
-    Returns
-    -------
-    str
-        The per cent, with a digit after the point where there is less than one.
-
-    Examples
-    --------
-    >>> area_words(0.153), area_words(0.004), area_words(0.0001)
-    ('15 %', '0.4 %', '<0.1 %')
-    """
+    """Write a share of the picture in per cent."""
     percent = 100 * area
     if percent < 0.1:
         return "<0.1 %"
@@ -245,23 +169,7 @@ def _speckle_words(noun: str, settings: dict[str, Interval], alone: bool) -> str
 
 
 def growth_words(exponent: float) -> str:
-    """Name the way in which noise grows with the grey level.
-
-    Parameters
-    ----------
-    exponent : float
-        Power of the grey level with which its standard deviation grows.
-
-    Returns
-    -------
-    str
-        ``"multiplicative"``, ``"Poisson"`` or the power.
-
-    Examples
-    --------
-    >>> growth_words(0.95), growth_words(0.5), growth_words(0.7)
-    ('multiplicative', 'Poisson', 'as the grey level to the power 0.7')
-    """
+    """Name the way in which noise grows with the grey level."""
     if exponent >= MULTIPLICATIVE:
         return "multiplicative"
     return "Poisson" if abs(exponent - 0.5) <= 0.15 else f"as the grey level to the power {number(exponent)}"

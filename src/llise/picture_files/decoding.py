@@ -28,30 +28,7 @@ class PictureError(ValueError):
 
 
 def bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
-    """Return the bits of each channel as stored in the file, which Pillow's mode does not contain.
-
-    Parameters
-    ----------
-    picture : PIL.Image.Image
-        The opened file.
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    int
-        8 for formats whose decoders give 8 bits in any case, such as AVIF.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from PIL import Image
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Image.new("1", (4, 2)).save(f"{folder}/bits.png")
-    ...     with Image.open(f"{folder}/bits.png") as picture:
-    ...         bit_depth(picture, f"{folder}/bits.png")
-    1
-    """
+    """Return the bits of each channel as stored in the file, which Pillow's mode does not contain."""
     if picture.format == "TIFF":
         return bits_per_sample(picture.tag_v2)  # type: ignore[attr-defined]
     with open(path, "rb") as file:
@@ -65,27 +42,7 @@ def bit_depth(picture: Image, path: str | os.PathLike[str]) -> int:
 
 
 def check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
-    """Refuse an opened file, before its pixels are decoded, that has no agreed meaning.
-
-    Parameters
-    ----------
-    picture : PIL.Image.Image
-        The opened file.
-    path : str or path
-        The file.
-
-    Raises
-    ------
-    PictureError
-        With the reason and what to do.
-
-    Examples
-    --------
-    >>> from PIL import Image
-    >>> check_kind(Image.new("F", (4, 2)), "a.tif")
-    Traceback (most recent call last):
-    llise.picture_files.decoding.PictureError: floating point pixels have no agreed range; convert it to 8-bit sRGB
-    """
+    """Refuse an opened file, before its pixels are decoded, that has no agreed meaning."""
     frames = getattr(picture, "n_frames", 1)
     if frames > 1:
         raise PictureError(f"holds {frames} pictures; save the one that you want to use as a separate file")
@@ -102,24 +59,7 @@ def check_kind(picture: Image, path: str | os.PathLike[str]) -> None:
 
 
 def color_of(name: object) -> Background:
-    """Return the colour that a user named.
-
-    Parameters
-    ----------
-    name : str
-        Such as ``white`` or ``#ffffff``.
-
-    Returns
-    -------
-    tuple of int
-        Red, green and blue; ValueError where it is no colour.
-
-    Examples
-    --------
-    >>> from llise.picture_files.decoding import color_of
-    >>> color_of("white")
-    (255, 255, 255)
-    """
+    """Return the colour that a user named."""
     from PIL import ImageColor
 
     try:
@@ -129,33 +69,7 @@ def color_of(name: object) -> Background:
 
 
 def pixels_of_file(picture: Image, path: str | os.PathLike[str], background: Background | None) -> np.ndarray:
-    """Return the pixels of an opened picture, with the EXIF orientation applied.
-
-    Parameters
-    ----------
-    picture : PIL.Image.Image
-        The opened file.
-    path : str or path
-        The file.
-    background : tuple of int or None
-        Colour on which transparent pixels are laid; None refuses them.
-
-    Returns
-    -------
-    ndarray of uint8 or uint16, shape (h, w) or (h, w, 3)
-        Grey levels, of 16 bits where the file has them, or sRGB colours.
-
-    Raises
-    ------
-    PictureError
-        Pixels are transparent, or the colour profile is damaged.
-
-    Examples
-    --------
-    >>> from PIL import Image
-    >>> pixels_of_file(Image.new("RGB", (1, 1), (1, 2, 3)), "a.bmp", None).tolist()
-    [[[1, 2, 3]]]
-    """
+    """Return the pixels of an opened picture, with the EXIF orientation applied."""
     from PIL import ImageOps
 
     depth = bit_depth(picture, path) if os.path.exists(path) else 8
@@ -176,26 +90,7 @@ def pixels_of_file(picture: Image, path: str | os.PathLike[str], background: Bac
 
 
 def check_opaque(alpha: np.ndarray) -> None:
-    """Refuse transparent pixels.
-
-    Parameters
-    ----------
-    alpha : ndarray
-        255 for opaque pixels.
-
-    Raises
-    ------
-    PictureError
-        Some are not opaque.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_opaque(np.array([255, 0]))
-    Traceback (most recent call last):
-    llise.picture_files.decoding.PictureError: has transparent pixels, whose colour depends on the background; flatten \
-it, or name a background (--background white)
-    """
+    """Refuse transparent pixels."""
     if alpha.min() < 255:
         raise PictureError(
             "has transparent pixels, whose colour depends on the background; flatten it, or name a background "

@@ -26,26 +26,7 @@ END = 1000
 
 
 class CodeTable:
-    """A Huffman code as lists with an entry for every 16 bits that can come next.
-
-    Parameters
-    ----------
-    counts : bytes
-        How many codes have 1, 2, ..., 16 bits.
-    symbols : bytes
-        The symbols in the order of their codes.
-
-    Raises
-    ------
-    ValueError
-        There are more codes than so many bits can tell apart, or fewer symbols than codes.
-
-    Examples
-    --------
-    >>> table = CodeTable(bytes([1] + [0] * 15), bytes([5]))  # the code 0 is the symbol 5
-    >>> table.codes[0] == 5 * 32 + 1, table.codes[-1], table.lengths[0]
-    (True, 0, 6)
-    """
+    """A Huffman code as lists with an entry for every 16 bits that can come next."""
 
     def __init__(self, counts: bytes, symbols: bytes) -> None:
         lengths = [length for length, count in enumerate(counts, 1) for _ in range(count)]
@@ -85,11 +66,6 @@ class CodeTable:
 class Bits:
     """Coded data, looked at 16 bits at a time from any bit on.
 
-    Parameters
-    ----------
-    data : bytes
-        The data without the zeros that follow each 255 in the file.
-
     Attributes
     ----------
     window : array of int
@@ -98,12 +74,6 @@ class Bits:
         The next bit in ``window``.
     limit : int
         The bit from which on :meth:`advance` is needed.
-
-    Examples
-    --------
-    >>> bits = Bits(bytes([0b10100000, 1]))
-    >>> bits.window[0] == 0b1010000000000001, bits.window[1] == 0b0100000000000010
-    (True, True)
     """
 
     def __init__(self, data: bytes) -> None:
@@ -122,40 +92,17 @@ class Bits:
         self.limit = 8 * CHUNK
 
     def advance(self, at: int) -> int:
-        """Prepare the next chunk.
-
-        Parameters
-        ----------
-        at : int
-            The next bit in ``window``.
-
-        Returns
-        -------
-        int
-            The same bit in the new ``window``.
-        """
+        """Prepare the next chunk."""
         self.start += at >> 3
         self._prepare()
         return at & 7
 
     def skip(self, count: int) -> None:
-        """Skip bits.
-
-        Parameters
-        ----------
-        count : int
-            How many.
-        """
+        """Skip bits."""
         self.at = self.advance(self.at + count)
 
     def check_end(self) -> None:
-        """Refuse data that end before the last code, or that go on after it with more than bytes to fill up.
-
-        Raises
-        ------
-        ValueError
-            Data are missing or damaged.
-        """
+        """Refuse data that end before the last code, or that go on after it with more than bytes to fill up."""
         left = 8 * (len(self.data) - self.start) - self.at
         surplus = self.data[len(self.data) - left // 8 :] if left >= 8 else b""
         if left < 0 or len(set(surplus)) > 1:
@@ -163,30 +110,7 @@ class Bits:
 
 
 def read_sequential(bits: Bits, unit: list[tuple[CodeTable | None, CodeTable | None]], units: int) -> None:
-    """Read blocks whose first coefficient, and all others where there is a table for them, are coded one by one.
-
-    Parameters
-    ----------
-    bits : Bits
-        The data.
-    unit : list of (CodeTable, CodeTable or None)
-        For each block of a unit, the tables of the first coefficient and of the others.
-    units : int
-        How many units follow.
-
-    Raises
-    ------
-    ValueError
-        Data are missing or damaged.
-
-    Examples
-    --------
-    >>> one_bit = CodeTable(bytes([1] + [0] * 15), bytes([0]))  # the code 0: no more coefficients
-    >>> read_sequential(Bits(bytes([0b00111111])), [(one_bit, one_bit)], 1)
-    >>> read_sequential(Bits(b"\\xff"), [(one_bit, one_bit)], 1)
-    Traceback (most recent call last):
-    ValueError: a part of the JPEG data is missing or damaged
-    """
+    """Read blocks whose first coefficient, and all others where there is a table for them, are coded one by one."""
     blocks = [(_present(dc).lengths, ac.steps if ac else None) for dc, ac in unit]
     window, at = bits.window, bits.at
     try:
@@ -222,31 +146,7 @@ def _present(table: CodeTable | None) -> CodeTable:
 def read_run_lengths(
     bits: Bits, table: CodeTable | None, nonzero: list[int], first: int, units: int, band: tuple[int, int]
 ) -> None:
-    """Read the first scan of a band of coefficients of a progressive file.
-
-    Parameters
-    ----------
-    bits : Bits
-        The data.
-    table : CodeTable
-        The codes.
-    nonzero : list of int
-        Coefficients that are not zero, as bits for each block; set.
-    first, units : int
-        The blocks.
-    band : (int, int)
-        The first and the last coefficient.
-
-    Raises
-    ------
-    ValueError
-        Data are missing or damaged.
-
-    Examples
-    --------
-    >>> run = CodeTable(bytes([1] + [0] * 15), bytes([0x10]))  # the code 0: 2 or 3 blocks without coefficients
-    >>> read_run_lengths(Bits(bytes([0b01111111])), run, [0, 0, 0], 0, 3, (1, 5))
-    """
+    """Read the first scan of a band of coefficients of a progressive file."""
     codes = _present(table).codes
     window, at, (start, last) = bits.window, bits.at, band
     block, end = first, first + units
@@ -287,31 +187,7 @@ def read_run_lengths(
 def read_refinement(
     bits: Bits, table: CodeTable | None, nonzero: list[int], first: int, units: int, band: tuple[int, int]
 ) -> None:
-    """Read a scan of a progressive file that adds one bit to coefficients, and coefficients that were zero before.
-
-    Parameters
-    ----------
-    bits : Bits
-        The data.
-    table : CodeTable
-        The codes.
-    nonzero : list of int
-        Coefficients that are not zero, as bits for each block; changed.
-    first, units : int
-        The blocks.
-    band : (int, int)
-        The first and the last coefficient.
-
-    Raises
-    ------
-    ValueError
-        Data are missing or damaged.
-
-    Examples
-    --------
-    >>> end = CodeTable(bytes([1] + [0] * 15), bytes([0]))  # the code 0: no new coefficients in this block
-    >>> read_refinement(Bits(bytes([0b01111111])), end, [0b10], 0, 1, (1, 5))
-    """
+    """Read a scan of a progressive file that adds one bit to coefficients, and coefficients that were zero before."""
     codes = _present(table).codes
     at, left = bits.at, 0  # blocks that follow without new coefficients
     whole = (1 << band[1] + 1) - (1 << band[0])

@@ -19,30 +19,7 @@ SAMPLE_FORMAT, UNSIGNED, UNDEFINED = 339, 1, 4
 
 
 def check_tiff(tags: Mapping[int, Any], size: int) -> None:
-    """Refuse a TIFF file that lacks a part of its picture.
-
-    Pillow leaves pixels black whose strip is missing, and takes what follows in the file for a strip that is short.
-
-    Parameters
-    ----------
-    tags : mapping of int to object
-        The tags of the picture by number, as Pillow reads them.
-    size : int
-        Bytes of the file.
-
-    Raises
-    ------
-    ValueError
-        Something is missing; the message says what.
-
-    Examples
-    --------
-    >>> tags = {256: 10, 257: 20, 258: (8,), 259: 1, 273: (100,), 278: 20, 279: (200,)}
-    >>> check_tiff(tags, 300)
-    >>> check_tiff(tags, 299)
-    Traceback (most recent call last):
-    ValueError: a part of the TIFF picture lies beyond the end of the file
-    """
+    """Refuse a TIFF file that lacks a part of its picture."""
     width, height = _number(tags, WIDTH, 0), _number(tags, HEIGHT, 0)
     tiled = TILES in tags
     if tiled:
@@ -80,43 +57,11 @@ def _number(tags: Mapping[int, Any], tag: int, default: int) -> int:
 
 
 def bits_per_sample(tags: Mapping[int, Any]) -> int:
-    """Return the bits of a sample.
-
-    Parameters
-    ----------
-    tags : mapping of int to value
-        Tags of the file by number.
-
-    Returns
-    -------
-    int
-        Bits; 32 for inverted 16-bit images, which Pillow reads as if they were not.
-
-    Examples
-    --------
-    >>> bits_per_sample({258: (8, 8, 8), 262: 2}), bits_per_sample({258: 16, 262: 0})
-    (8, 32)
-    """
+    """Return the bits of a sample."""
     bits, photometric = (np.ravel(tags.get(tag, default)) for tag, default in DEFAULTS)
     return 32 if bits.max() > 8 and photometric[0] == 0 else int(bits.max())
 
 
 def is_signed(tags: Mapping[int, Any]) -> bool:
-    """Return whether samples have a sign or are no whole numbers.
-
-    Parameters
-    ----------
-    tags : mapping of int to value
-        Tags of the file by number.
-
-    Returns
-    -------
-    bool
-        False where the file does not say what its samples are.
-
-    Examples
-    --------
-    >>> is_signed({}), is_signed({339: (2,)})
-    (False, True)
-    """
+    """Return whether samples have a sign or are no whole numbers."""
     return not set(np.ravel(tags.get(SAMPLE_FORMAT, UNSIGNED))) <= {UNSIGNED, UNDEFINED}

@@ -11,9 +11,11 @@ from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from PIL import Image
 
-from llise.look.result import BLOCK_LABELS, Diagnosis
+from llise.diagnosis.result import BLOCK_LABELS, Diagnosis
 from llise.labels import LABELS
+from llise.output.class_colours import class_colours, in_order
 from llise.output.label_words import COLOURS, NAMES, label_colours, label_name
+from llise.output.thumbnails import eight_bits
 from llise.plot.style import axes_of, ink, quiet
 
 MARKERS = ("*", "s", "o", "^", "D", "X", "P")
@@ -24,6 +26,9 @@ PICTURE_SIDE = 192
 
 THUMBNAIL_SIDE = 34
 """Longest side of a thumbnail in a map, in points."""
+
+MOST_IN_LEGEND = 40
+"""Classes that a legend lists; the others are counted."""
 
 
 def picture(image: np.ndarray, title: str = "", below: str = "", *, ax: Any = None) -> Any:
@@ -66,16 +71,18 @@ def image_map(
     images: np.ndarray | None = None,
     thumbnails: int = 24,
     size: float = 30,
+    background: np.ndarray | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a map of whole images, such as ``learner.image_map()``, by kind or by a value, with thumbnails.
+    """Draw a map of whole images, such as ``learner.image_map()``, by class or by a value, with thumbnails.
 
     Parameters
     ----------
     places : array (n, 2)
         Positions.
-    labels : sequence of str, optional
-        Label of each image (:data:`llise.LABELS`): colours and shapes.
+    labels : sequence, optional
+        Class of each image: colours and shapes.  Kinds of distortion (:data:`llise.LABELS`) have their own, for which
+        :func:`kind_legend` adds a legend; any other classes get a legend beside the map.
     values : sequence of float, optional
         A value of each image, such as its error: colours from dark to light. Not together with `labels`.
     images : ndarray of uint8, shape (n, h, w), optional
@@ -84,6 +91,8 @@ def image_map(
         Most thumbnails.
     size : float, default 30
         Area of a point in square points.
+    background : array (m, 2), optional
+        Places of other images, such as those of the training, which are drawn below in grey.
     ax : Axes, optional
         Where to draw.
 
@@ -95,7 +104,7 @@ def image_map(
     Raises
     ------
     ValueError
-        Arrays do not belong together, or a label is unknown.
+        Arrays do not belong together.
 
     Examples
     --------
@@ -104,21 +113,28 @@ def image_map(
     >>> axes = image_map(places, ["original", "blur", "jpeg"], ax=Figure().subplots())
     >>> len(axes.collections)
     3
+    >>> axes = image_map(places, ["cat", "dog", "cat"], ax=Figure().subplots())
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['cat', 'dog']
     """
     places = np.asarray(places, dtype=float)
     _check_map(places, labels, values, images)
     axes = axes_of(ax)
+    if background is not None:
+        axes.scatter(*np.asarray(background, float).T, s=size / 2, color=quiet(), alpha=0.25, linewidth=0, zorder=1)
+    styles = _styles(labels)
     if values is not None or labels is None:
         colours: dict[str, Any] = {"color": COLOURS[4]} if values is None else {"c": values, "cmap": "viridis"}
         axes.scatter(*places.T, s=size, edgecolor=ink(), linewidth=0.3, **colours)
     else:
-        _points_by_kind(axes, places, np.asarray(labels), size)
+        _points_by_class(axes, places, np.array([str(label) for label in labels]), styles, size)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.margins(0.06)
     axes.spines[:].set_visible(True)
     if images is not None:
-        _add_thumbnails(axes, places, labels, images, thumbnails)
+        colours_of = [ink()] * len(places) if labels is None else [styles[str(label)][0] for label in labels]
+        _add_thumbnails(axes, places, colours_of, np.asarray(images), thumbnails)
     return axes
 
 
@@ -163,7 +179,7 @@ def block_map(
     Parameters
     ----------
     diagnosis : Diagnosis or array of int (rows, cols)
-        A diagnosis, or the codes of labels (indices into :data:`llise.look.result.BLOCK_LABELS`).
+        A diagnosis, or the codes of labels (indices into :data:`llise.diagnosis.result.BLOCK_LABELS`).
     image : ndarray of uint8, shape (h, w), optional
         The image below; that of the diagnosis if left out.
     block_size : int, default 8
@@ -232,28 +248,49 @@ def _check_map(places: np.ndarray, labels: Any, values: Any, images: Any) -> Non
     for name, array in {"labels": labels, "values": values, "images": images}.items():
         if array is not None and len(array) != len(places):
             raise ValueError(f"{len(array)} {name} for {len(places)} places; pass one for each")
-    unknown = sorted(set(map(str, labels if labels is not None else ())) - set(LABELS))
-    if unknown:
-        raise ValueError(f"labels has {', '.join(unknown)}; expected {', '.join(LABELS)}")
 
 
-def _points_by_kind(axes: Any, places: np.ndarray, labels: np.ndarray, size: float) -> None:
-    for code, label in enumerate(LABELS):
-        mine = places[labels == label]
-        if len(mine):
-            axes.scatter(
-                *mine.T, s=4 * size if code == 0 else size, color=COLOURS[code], marker=MARKERS[code],
-                edgecolor=ink(), linewidth=0.3, zorder=3 if code == 0 else 2,
-            )  # fmt: skip
+def _styles(labels: Any) -> dict[str, tuple[str, str]]:
+    """Colour and shape of each class: those of the kinds of distortion, or of any other classes."""
+    classes = set(map(str, labels if labels is not None else ()))
+    if classes <= set(LABELS):
+        return {label: (COLOURS[code], MARKERS[code]) for code, label in enumerate(LABELS) if label in classes}
+    ordered = in_order(classes)
+    shapes = MARKERS[2:] + MARKERS[1:2]  # circles first
+    return {
+        label: (colour, shapes[number % len(shapes)])
+        for number, (label, colour) in enumerate(zip(ordered, class_colours(len(ordered))))
+    }
 
 
-def _add_thumbnails(axes: Any, places: np.ndarray, labels: Any, images: np.ndarray, most: int) -> None:
-    """Thumbnails above the places of some images, with frames in the colours of their kinds."""
-    axes.margins(0.14)
+def _points_by_class(axes: Any, places: np.ndarray, labels: np.ndarray, styles: Any, size: float) -> None:
+    for label, (colour, marker) in styles.items():
+        best = label == "original"
+        axes.scatter(
+            *places[labels == label].T, s=4 * size if best else size, color=colour, marker=marker, edgecolor=ink(),
+            linewidth=0.3, zorder=3 if best else 2, label=label,
+        )  # fmt: skip
+    if set(styles) <= set(LABELS):
+        return
+    handles, names = axes.get_legend_handles_labels()
+    if len(names) > MOST_IN_LEGEND:
+        names[MOST_IN_LEGEND - 1] = f"and {len(names) - MOST_IN_LEGEND + 1} more"
+    axes.legend(
+        handles[:MOST_IN_LEGEND], names[:MOST_IN_LEGEND], loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8,
+        handletextpad=0.2, ncols=1 + (len(names) > MOST_IN_LEGEND // 2), borderaxespad=0.2, frameon=False,
+    )  # fmt: skip
+
+
+def _add_thumbnails(axes: Any, places: np.ndarray, colours: list[str], images: np.ndarray, most: int) -> None:
+    """Thumbnails above the places of some images, with frames in the colours of their classes."""
+    axes.margins(0.14, 0.06)
+    low, high = axes.get_ylim()
+    panel = axes.figure.get_size_inches()[1] * 72 * axes.get_position().height
+    axes.set_ylim(low, high + (high - low) * 1.6 * THUMBNAIL_SIDE / panel)  # they stand above the points
     for i in _far_apart(places, THUMBNAIL_SIDE * 1.25 / _points_per_unit(axes, places), most):
-        small = _reduced(np.asarray(images[i]), 2 * THUMBNAIL_SIDE)
+        small = _reduced(eight_bits(images[i]), 2 * THUMBNAIL_SIDE)
         box = OffsetImage(small, cmap="gray", norm=Normalize(0, 255), zoom=THUMBNAIL_SIDE / max(small.shape))
-        colour = ink() if labels is None else COLOURS[LABELS.index(labels[i])]
+        colour = colours[i]
         axes.add_artist(
             AnnotationBbox(
                 box, places[i], xybox=(0, THUMBNAIL_SIDE / 2 + 9), boxcoords="offset points", pad=0.1, zorder=4,

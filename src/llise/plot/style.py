@@ -111,24 +111,7 @@ def panels(rows: int, cols: int, width: float, height: float) -> tuple[Figure, n
 
 
 def axes_of(ax: Any) -> Any:
-    """Return the axes to draw into.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        Axes, or None for a new figure of pyplot.
-
-    Returns
-    -------
-    Axes
-        The same, or those of the new figure.
-
-    Examples
-    --------
-    >>> axes = Figure().subplots()
-    >>> axes_of(axes) is axes
-    True
-    """
+    """Return the axes to draw into."""
     if ax is not None:
         return ax
     from matplotlib import pyplot
@@ -137,52 +120,16 @@ def axes_of(ax: Any) -> Any:
 
 
 def ink() -> str:
-    """Return the colour of the text of the figure that is being drawn.
-
-    Returns
-    -------
-    str
-        A colour of matplotlib.
-
-    Examples
-    --------
-    >>> with theme():
-    ...     ink()
-    '#1b1f24'
-    """
+    """Return the colour of the text of the figure that is being drawn."""
     return matplotlib.rcParams["text.color"]
 
 
 def quiet() -> str:
-    """Return the colour of what is less important in the figure that is being drawn.
-
-    Returns
-    -------
-    str
-        A colour of matplotlib.
-
-    Examples
-    --------
-    >>> with theme():
-    ...     quiet()
-    '#59626e'
-    """
+    """Return the colour of what is less important in the figure that is being drawn."""
     return matplotlib.rcParams["xtick.color"]
 
 
 def colours() -> Theme:
-    """Return the theme that suits the ground of the figure that is being drawn.
-
-    Returns
-    -------
-    Theme
-        The dark one on a dark ground.
-
-    Examples
-    --------
-    >>> with theme(dark=True):
-    ...     colours() == DARK
-    True
-    """
+    """Return the theme that suits the ground of the figure that is being drawn."""
     ground = matplotlib.rcParams["axes.facecolor"]
     return DARK if sum(to_rgb(ground)) < 1.5 else LIGHT

@@ -20,62 +20,14 @@ JPEG_SHIFT = 0.88
 
 
 def training_images(image: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Make the training images: the original, and every kind at every level of wanted error.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w)
-        The reference.
-    seed : int
-        Seed of the first copy; the next copies have the next seeds.
-
-    Returns
-    -------
-    images : ndarray of uint8, shape (121, h, w)
-        The original and 20 copies of each kind.
-    labels : ndarray of str, shape (121,)
-        ``original`` or the kind.
-
-    Examples
-    --------
-    >>> from llise import datasets
-    >>> from llise.reproduction.authors_data import training_images
-    >>> images, labels = training_images(datasets.reference()[128:160, 128:160])
-    >>> images.shape, str(labels[0])
-    ((121, 32, 32), 'original')
-    """
+    """Make the training images: the original, and every kind at every level of wanted error."""
     recipes = [(kind, level) for kind in KINDS for level in TRAINING_LEVELS]
     copies = [_distort(image, kind, level, seed + i) for i, (kind, level) in enumerate(recipes)]
     return np.stack([image, *copies]), np.array(["original", *(kind for kind, _ in recipes)])
 
 
 def test_images(image: np.ndarray, mse: float, seed: int = 0) -> tuple[np.ndarray, list[tuple[str, ...]]]:
-    """Make the test images: single distortions, and mixtures of two that have half the error each.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w)
-        The reference.
-    mse : float
-        Wanted error of every image.
-    seed : int
-        Seeds are counted from this one plus 1000.
-
-    Returns
-    -------
-    images : ndarray of uint8, shape (12, h, w)
-        Six single distortions, then six mixtures.
-    kinds : list of tuple of str
-        Kinds of each image in order of application.
-
-    Examples
-    --------
-    >>> from llise import datasets
-    >>> from llise.reproduction.authors_data import test_images
-    >>> images, kinds = test_images(datasets.reference()[128:160, 128:160], mse=200)
-    >>> images.shape, kinds[6]
-    ((12, 32, 32), ('blur', 'gaussian_noise'))
-    """
+    """Make the test images: single distortions, and mixtures of two that have half the error each."""
     recipes: list[tuple[str, ...]] = [*((kind,) for kind in KINDS), *PAPER_MIXTURES]
     return np.stack([_mixture(image, kinds, mse, seed + 1000 + i) for i, kinds in enumerate(recipes)]), recipes
 

@@ -138,33 +138,7 @@ def _spread(values: np.ndarray) -> dict[str, float]:
 def judge_on_authors_data(
     compared: Sequence[Run], image: np.ndarray, seed: int = 0, n_jobs: int | None = None
 ) -> dict[str, Any]:
-    """Judge methods on images made as the authors' released code makes them.
-
-    Parameters
-    ----------
-    compared : sequence of Run
-        Methods and solvers.
-    image : ndarray of uint8, shape (h, w)
-        The reference.
-    seed : int
-        Seed for all random numbers.
-    n_jobs : int, optional
-        Number of threads, as in joblib.
-
-    Returns
-    -------
-    dict
-        For each run: accuracy and recall on the training images, top votes on the test images and how many of these
-        are true.
-
-    Examples
-    --------
-    >>> from llise import datasets
-    >>> from llise.experiments import runs
-    >>> image = datasets.reference()[192:256, 192:256]
-    >>> sorted(judge_on_authors_data(runs(["lle"]), image)["LLE"])
-    ['accuracy', 'recall', 'top', 'top_right']
-    """
+    """Judge methods on images made as the authors' released code makes them."""
     training, labels = authors_data.training_images(image, seed)
     test, kinds = authors_data.test_images(image, TEST_MSE, seed)
     results = {}
@@ -181,26 +155,7 @@ def judge_on_authors_data(
 
 
 def describe_images(training: ImageSet, test: ImageSet) -> dict[str, Any]:
-    """Describe the training and test images: kinds, errors, and blocks that equal the reference's but for the mean.
-
-    Parameters
-    ----------
-    training, test : ImageSet
-        The paper's images.
-
-    Returns
-    -------
-    dict
-        ``training``: one entry for all; ``test``: a list with one entry an image.
-
-    Examples
-    --------
-    >>> from llise import datasets
-    >>> image = datasets.reference()[192:256, 192:256]
-    >>> described = describe_images(datasets.training_set(image), datasets.test_set(image, mse=100))
-    >>> described["training"]["n"], described["test"][0]["true"]
-    (121, ['contrast'])
-    """
+    """Describe the training and test images: kinds, errors, and blocks that equal the reference's but for the mean."""
     labels = training.labels
     lighter = training.images[labels == "luminance"]
     shift = test.images.mean(axis=(1, 2)) - test.reference.mean()

@@ -33,26 +33,7 @@ DASHES = {name: dashes for name, _, dashes in SOLVERS.values()}
 
 
 def draw(folder: Path, results: dict[str, Any], training: ImageSet, test: ImageSet) -> list[Path]:
-    """Draw all figures for which the results have data, as PNG files; those for dark mode into the subfolder ``dark``.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the files are written; it must exist.
-    results : dict
-        The content of results.json.
-    training, test : ImageSet
-        The images that the results are about.
-
-    Returns
-    -------
-    list of Path
-        The files for light mode.
-
-    Examples
-    --------
-    >>> draw(Path("figures"), done.results, training, test)  # doctest: +SKIP
-    """
+    """Draw all figures for which the results have data, as PNG files."""
     (folder / "dark").mkdir(exist_ok=True)
     _draw_all(folder / "dark", True, results, training, test)
     return _draw_all(folder, False, results, training, test)

@@ -107,11 +107,10 @@ class Run:
         kernel = {"kernel": self.method.kernel} if self.method.kernel else {}
         if not self.method.blockwise:
             return (KernelLLE if kernel else LLE)(**SETTINGS, **kernel)
-        return (KernelLLISE if kernel else LLISE)(
+        return (KernelLLISE if kernel else LLISE).as_in_paper(
             **SETTINGS,
             **kernel,
             block_size=BLOCK_SIZE,
-            constraint="sphere",
             solver=self.solver,
             as_published=self.solver == "admm",
             random_state=seed,

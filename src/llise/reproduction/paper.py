@@ -13,46 +13,12 @@ from llise.reproduction.methods import METHODS
 
 
 def paper_table() -> dict[str, Any]:
-    """Read the paper's Table 1.
-
-    Returns
-    -------
-    dict
-        ``source``: the publication; ``images``: number and true kinds of each test image; ``methods``: for each
-        method and image the top votes as (label, share).
-
-    Examples
-    --------
-    >>> paper_table()["methods"]["LLISE"][0]
-    [['contrast', 0.429], ['luminance', 0.228]]
-    """
+    """Read the paper's Table 1."""
     return json.loads((files("llise.reproduction") / "data" / "paper_table1.json").read_text(encoding="utf-8"))
 
 
 def summary(answers: Sequence[tuple[Sequence[str], Sequence, dict[str, float]]], blockwise: bool) -> dict[str, Any]:
-    """Count over the test images how often the votes are right.
-
-    Parameters
-    ----------
-    answers : sequence of (true kinds, top votes, shares)
-        For each test image: its kinds, its first votes as (label, share), and the known shares by label.
-    blockwise : bool
-        Whether there are votes of blocks; otherwise the counts that need shares are None.
-
-    Returns
-    -------
-    dict
-        ``hits``: images with at least one true kind among the top votes; ``top_right``: images whose first vote is a
-        true kind; ``pairs``: mixtures whose two kinds are the top two votes; ``single_share``: mean share of the true
-        kind on single distortions, an unknown share counted as zero; ``share_unknown``: number of such shares; ``n``,
-        ``n_single`` and ``n_mixtures``: numbers of images.
-
-    Examples
-    --------
-    >>> counts = summary([(["blur"], [("jpeg", 0.5), ("blur", 0.4)], {"jpeg": 0.5, "blur": 0.4})], blockwise=True)
-    >>> counts["hits"], counts["top_right"], counts["single_share"]
-    (1, 0, 0.4)
-    """
+    """Count over the test images how often the votes are right."""
     tops = [(true, [label for label, _ in top]) for true, top, _ in answers]
     singles = [(true[0], shares) for true, _, shares in answers if len(true) == 1]
     return {
@@ -68,18 +34,7 @@ def summary(answers: Sequence[tuple[Sequence[str], Sequence, dict[str, float]]],
 
 
 def paper_summaries() -> dict[str, Any]:
-    """Summarise each method of the paper's table.
-
-    Returns
-    -------
-    dict
-        For each method what :func:`summary` counts.
-
-    Examples
-    --------
-    >>> paper_summaries()["LLISE"]["hits"]
-    12
-    """
+    """Summarise each method of the paper's table."""
     table = paper_table()
     true = [entry["true"] for entry in table["images"]]
     blockwise = {method.name: method.blockwise for method in METHODS}

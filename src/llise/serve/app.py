@@ -29,34 +29,7 @@ PAUSE = 0.1
 
 
 def application(jobs: Jobs, limits: Limits, token: str, port: int) -> Guard:
-    """Put the application together.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        Where uploads go.
-    limits : Limits
-        What is accepted.
-    token : str
-        First part of every path.
-    port : int
-        Port of the server.
-
-    Returns
-    -------
-    Guard
-        An ASGI application.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     jobs = Jobs(Path(folder), Limits())
-    ...     print(application(jobs, Limits(), "secret", 8080).hosts)
-    ...     jobs.close()
-    ('127.0.0.1:8080', 'localhost:8080')
-    """
+    """Put the application together."""
     app = Starlette(
         routes=[
             Route("/", _page),

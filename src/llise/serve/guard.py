@@ -25,21 +25,6 @@ class Guard:
 
     A page of another site cannot read the token. Should it know it: its requests carry its own origin. A host name of
     another site that points to this computer (DNS rebinding) is seen in the Host header.
-
-    Parameters
-    ----------
-    app : ASGI application
-        Answers what is let through; the token is no part of the path that it sees.
-    token : str
-        First part of every path.
-    port : int
-        Port of the server.
-
-    Examples
-    --------
-    >>> guard = Guard(PlainTextResponse("the page"), "secret", 8080)
-    >>> guard.hosts
-    ('127.0.0.1:8080', 'localhost:8080')
     """
 
     def __init__(self, app: ASGIApp, token: str, port: int):
@@ -47,13 +32,7 @@ class Guard:
         self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request.
-
-        Parameters
-        ----------
-        scope, receive, send
-            As ASGI defines them.
-        """
+        """Answer a request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)

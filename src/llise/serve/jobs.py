@@ -21,24 +21,11 @@ from llise.storage.files import atomic_write
 if TYPE_CHECKING:
     import numpy as np
 
-    from llise.look import Diagnoser, Diagnosis
+    from llise.diagnosis import Diagnoser, Diagnosis
 
 
 class Job:
     """One upload and what became of it.
-
-    Parameters
-    ----------
-    folder : Path
-        Where its files are; report and JSON are written there too.
-    reference : StoredFile
-        The reference.
-    copies : list of StoredFile
-        The copies.
-    max_pixels : int
-        Largest picture that is read.
-    align : bool
-        Judge copies that are shifted, turned or scaled after aligning.
 
     Attributes
     ----------
@@ -48,20 +35,6 @@ class Job:
         "waiting", "running", "done", "failed" or "cancelled".
     error : str
         Why it failed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from PIL import Image
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     folder = Path(name)
-    ...     for file in ("0", "1"):
-    ...         Image.linear_gradient("L").save(folder / file, "PNG")
-    ...     copy = StoredFile("copies", "copy.png", folder / "1")
-    ...     job = Job(folder, StoredFile("reference", "original.png", folder / "0"), [copy], 10**6)
-    ...     job.run()
-    ...     job.state, job.rows[0]["sentence"]
-    ('done', 'No difference beyond rounding.')
     """
 
     def __init__(
@@ -108,7 +81,7 @@ class Job:
                 file.path.unlink(missing_ok=True)
 
     def _judge_all(self) -> None:
-        from llise.look import Diagnoser
+        from llise.diagnosis import Diagnoser
 
         pixels = self._read(self.reference)
         check_reference(pixels, name=self.reference.name)
@@ -171,22 +144,7 @@ def _row(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 class Jobs:
-    """All jobs of a server: a thread runs one after the other.
-
-    Parameters
-    ----------
-    folder : Path
-        Each job has a subfolder of it.
-    limits : Limits
-        How many jobs are held.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     jobs = Jobs(Path(folder), Limits())
-    ...     jobs.close()
-    """
+    """All jobs of a server: a thread runs one after the other."""
 
     def __init__(self, folder: Path, limits: Limits):
         self.folder, self.limits = folder, limits
@@ -201,20 +159,7 @@ class Jobs:
         return iter(list(self._jobs.values()))
 
     def reserve(self) -> tuple[str, Path]:
-        """Make the folder of a new job; the oldest job that has ended is removed where there are too many.
-
-        Returns
-        -------
-        name : str
-            A random name.
-        folder : Path
-            Its folder, empty.
-
-        Raises
-        ------
-        UploadError
-            As many jobs as are allowed are waiting, running or being uploaded.
-        """
+        """Make the folder of a new job; the oldest job that has ended is removed where there are too many."""
         with self._lock:
             ended = [name for name, job in self._jobs.items() if job.ended]
             if len(self._jobs) + len(self._expected) >= self.limits.max_jobs:
@@ -228,42 +173,18 @@ class Jobs:
         return name, folder
 
     def start(self, name: str, job: Job) -> None:
-        """Let a job be run when those before it are done.
-
-        Parameters
-        ----------
-        name : str
-            As :meth:`reserve` returned it.
-        job : Job
-            The job.
-        """
+        """Let a job be run when those before it are done."""
         with self._lock:
             self._expected.discard(name)
             self._jobs[name] = job
         self._queue.put(job)
 
     def get(self, name: str) -> Job | None:
-        """Return a job, or None where there is none of this name.
-
-        Parameters
-        ----------
-        name : str
-            Any text.
-
-        Returns
-        -------
-        Job or None
-        """
+        """Return a job, or None where there is none of this name."""
         return self._jobs.get(name)
 
     def remove(self, name: str) -> None:
-        """Stop a job, or give up a reserved one, and remove its files.
-
-        Parameters
-        ----------
-        name : str
-            As :meth:`reserve` returned it.
-        """
+        """Stop a job, or give up a reserved one, and remove its files."""
         with self._lock:
             self._remove(name)
 

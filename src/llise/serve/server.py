@@ -26,35 +26,7 @@ MAX_CONNECTIONS = 64
 
 @contextmanager
 def local_server(port: int, limits: Limits) -> Iterator[tuple[uvicorn.Server, socket.socket, str]]:
-    """Prepare a server; what it holds is removed when the block ends.
-
-    Parameters
-    ----------
-    port : int
-        The port; 0 for any free one.
-    limits : Limits
-        What is accepted.
-
-    Yields
-    ------
-    server : uvicorn.Server
-        To be run with the socket.
-    listening : socket
-        Bound to this computer only.
-    address : str
-        The address of the page with its token.
-
-    Raises
-    ------
-    OSError
-        The port cannot be used.
-
-    Examples
-    --------
-    >>> with local_server(0, Limits()) as (server, listening, address):
-    ...     address.startswith("http://127.0.0.1:")
-    True
-    """
+    """Prepare a server; what it holds is removed when the block ends."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -87,28 +59,7 @@ def local_server(port: int, limits: Limits) -> Iterator[tuple[uvicorn.Server, so
 
 
 def serve(port: int, limits: Limits, started: Callable[[str], None]) -> None:
-    """Run the page until Ctrl-C.
-
-    Parameters
-    ----------
-    port : int
-        The port; 0 for any free one.
-    limits : Limits
-        What is accepted.
-    started : callable
-        Called with the address of the page when it can be opened.
-
-    Raises
-    ------
-    OSError
-        The port cannot be used.
-    KeyboardInterrupt
-        It was stopped.
-
-    Examples
-    --------
-    >>> serve(0, Limits(), print)  # doctest: +SKIP
-    """
+    """Run the page until Ctrl-C."""
     if not os.environ.get("LLISE_TRACEBACK"):
         # Requests that are cut off when the page ends are not worth a report.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)

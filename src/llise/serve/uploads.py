@@ -46,11 +46,6 @@ class Limits:
         Seconds that an upload may take.
     align : bool
         Judge copies that are shifted, turned or scaled after aligning; otherwise as they lie.
-
-    Examples
-    --------
-    >>> Limits(max_files=10).max_files
-    10
     """
 
     max_bytes: int = 50_000_000
@@ -64,15 +59,7 @@ class Limits:
 
 
 class UploadError(ValueError):
-    """An upload is refused.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong and what to do.
-    status : int
-        The HTTP status that goes with it.
-    """
+    """An upload is refused."""
 
     def __init__(self, message: str, status: int = 400):
         super().__init__(message)
@@ -91,11 +78,6 @@ class StoredFile:
         The name that the sender gave it, for display only: it is no part of any path.
     path : Path
         Where it is.
-
-    Examples
-    --------
-    >>> StoredFile("copies", "../a.png", Path("folder/1")).path.name
-    '1'
     """
 
     field: str
@@ -106,37 +88,7 @@ class StoredFile:
 async def receive(
     stream: AsyncIterator[bytes], content_type: str, folder: Path, limits: Limits
 ) -> tuple[StoredFile, list[StoredFile]]:
-    """Write the files of a form to a folder while they arrive.
-
-    Parameters
-    ----------
-    stream : async iterator of bytes
-        The body of the request.
-    content_type : str
-        The header of the request that says how its parts are divided.
-    folder : Path
-        Where the files are written, as ``0``, ``1`` and so on.
-    limits : Limits
-        What is accepted.
-
-    Returns
-    -------
-    reference : StoredFile
-        The only file of the field ``reference``.
-    copies : list of StoredFile
-        The files of the field ``copies``.
-
-    Raises
-    ------
-    UploadError
-        A limit is exceeded, a file is missing, or the request is not a form.
-
-    Examples
-    --------
-    >>> reference, copies = await receive(
-    ...     request.stream(), request.headers["content-type"], folder, Limits()
-    ... )  # doctest: +SKIP
-    """
+    """Write the files of a form to a folder while they arrive."""
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
         raise UploadError("the request has no files; send a form with the fields reference and copies", 415)
@@ -245,22 +197,6 @@ class _Form:
 
 
 def shown_name(raw: bytes) -> str:
-    """Make a name for display of the name that a browser sends.
-
-    Parameters
-    ----------
-    raw : bytes
-        Any bytes, such as a path with dots.
-
-    Returns
-    -------
-    str
-        The part after the last slash, on one line and not too long.
-
-    Examples
-    --------
-    >>> shown_name(b"../../etc/passwd"), shown_name(b"C:\\\\photos\\\\a.png"), shown_name(b"..")
-    ('passwd', 'a.png', 'unnamed')
-    """
+    """Make a name for display of the name that a browser sends."""
     name = printable(re.split(r"[/\\]", raw.decode("utf-8", "replace"))[-1]).strip()
     return name[:MAX_NAME] if name.strip(".") else "unnamed"

@@ -41,11 +41,6 @@ class FileForm:
         The exception to raise.
     max_bytes : int or None
         Largest file that is read.
-
-    Examples
-    --------
-    >>> FileForm("llise", "a model of llise", "llise.save", "fit it again", ValueError).made_by
-    'llise.save'
     """
 
     key: str
@@ -56,50 +51,12 @@ class FileForm:
     max_bytes: int | None = None
 
     def none_of_ours(self, path: Path) -> ValueError:
-        """Return the error for a file that is none of this form.
-
-        Parameters
-        ----------
-        path : Path
-            The file.
-
-        Returns
-        -------
-        ValueError
-            To be raised.
-        """
+        """Return the error for a file that is none of this form."""
         return self.error(f"{path}: not {self.noun}; make one with {self.made_by}")
 
 
 def read_arrays(path: Path, form: FileForm) -> tuple[Any, dict[str, np.ndarray]]:
-    """Read our part of the header and all arrays.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    form : FileForm
-        What it should be.
-
-    Returns
-    -------
-    content : object
-        What the header's JSON holds; the caller checks it, and the digest.
-    arrays : dict of str to ndarray
-        The arrays by name.
-
-    Raises
-    ------
-    ValueError
-        ``form.error``, which names the file and says what to do.
-
-    Examples
-    --------
-    >>> form = FileForm("llise", "a model of llise", "llise.save", "fit it again", ValueError)
-    >>> read_arrays(Path("absent.llise"), form)
-    Traceback (most recent call last):
-    ValueError: absent.llise: no such file; name a file made by llise.save
-    """
+    """Read our part of the header and all arrays."""
     from safetensors import SafetensorError, safe_open
 
     _check_start(path, form)
@@ -120,47 +77,12 @@ def read_arrays(path: Path, form: FileForm) -> tuple[Any, dict[str, np.ndarray]]
 
 
 def digest_of(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
-    """Return the SHA-256 of the header's content and of all arrays in order of their names.
-
-    Parameters
-    ----------
-    content : dict
-        Plain data; its ``digest`` does not count.
-    arrays : dict of str to ndarray
-        Contiguous arrays.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> digest_of({"digest": "ab"}, {}) == digest_of({}, {})
-    True
-    """
+    """Return the SHA-256 of the header's content and of all arrays in order of their names."""
     return _digest(json.dumps({**content, "digest": None}, sort_keys=True).encode(), arrays)
 
 
 def fingerprint_of(arrays: dict[str, np.ndarray]) -> str:
-    """Return the SHA-256 of all arrays in order of their names.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        Any arrays.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fingerprint_of({"a": np.zeros(2), "b": np.ones(1)}) == fingerprint_of({"b": np.ones(1), "a": np.zeros(2)})
-    True
-    """
+    """Return the SHA-256 of all arrays in order of their names."""
     return _digest(b"", {name: np.ascontiguousarray(values) for name, values in arrays.items()})
 
 
@@ -174,11 +96,7 @@ def _digest(start: bytes, arrays: dict[str, np.ndarray]) -> str:
 
 
 def _check_start(path: Path, form: FileForm) -> None:
-    """Refuse what is not a safetensors file at all, and one that ends within its header.
-
-    safetensors refuses these too, but does not tell them apart from other damage.  A file starts with the length of
-    its header in 8 bytes; the header is a JSON object.
-    """
+    """Refuse what is not a safetensors file at all, and one that ends within its header."""
     try:
         if not path.is_file():
             reason = "is a folder" if path.is_dir() else "not an ordinary file" if path.exists() else "no such file"

@@ -38,36 +38,7 @@ class OutputError(OSError):
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """Open a temporary file in the folder of ``path`` and rename it to ``path`` when the block ends without an error.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to write.  A link is followed; a device, pipe or folder is refused.
-    mode : {"wb", "w"}
-        Binary or text. Text is UTF-8; what UTF-8 cannot hold, such as parts of a file's name, is escaped.
-    **options
-        Passed to :func:`open`, such as ``newline``.
-
-    Yields
-    ------
-    file
-        The open temporary file.
-
-    Raises
-    ------
-    OutputError
-        The folder is missing or cannot be written, or ``path`` is not an ordinary file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_write(Path(folder) / "a.txt", "w", encoding="utf-8") as file:
-    ...         _ = file.write("complete")
-    ...     (Path(folder) / "a.txt").read_text()
-    'complete'
-    """
+    """A temporary file in the folder of ``path``, renamed to it when the block ends without an error."""
     target = Path(os.path.realpath(path))
     check_writable(target)
     _remove_stale(target.parent)
@@ -96,14 +67,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **options: Any)
 
 
 def remove_unfinished() -> None:
-    """Remove the temporary files of this process, which must end right after it.
-
-    An interrupt can come where no block that would remove them has begun yet, or is ever left.
-
-    Examples
-    --------
-    >>> remove_unfinished()
-    """
+    """Remove the temporary files of this process, which must end right after it."""
     for temporary in list(_unfinished):
         temporary.unlink(missing_ok=True)
 
@@ -154,24 +118,7 @@ def _remove_if_stale(path: str) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path where no file can be written, so that this is found before any long work.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to be written later.
-
-    Raises
-    ------
-    OutputError
-        With the reason and what to do.
-
-    Examples
-    --------
-    >>> check_writable("/")
-    Traceback (most recent call last):
-    llise.storage.files.OutputError: cannot write /: it is a folder; name a file in it
-    """
+    """Refuse a path where no file can be written, so that this is found before any long work."""
     target = Path(os.path.realpath(path))
     if os.path.isdir(target):  # os.path, unlike Path, answers for impossible names too
         raise OutputError(f"cannot write {path}: it is a folder; name a file in it")
@@ -190,21 +137,6 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def printable(text: str) -> str:
-    """Text on one line that any terminal can show: control characters and invalid Unicode are escaped.
-
-    Parameters
-    ----------
-    text : str
-        Any text, such as the name of a file.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(printable("two\\nlines"))
-    two\\nlines
-    """
+    """Text on one line that any terminal can show: control characters and invalid Unicode are escaped."""
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in safe)

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+import llise
 from llise.storage.array_files import FileForm, digest_of, read_arrays
 from llise.storage.files import atomic_write, printable
 from llise.storage.registry import SAVABLE, savable_class
@@ -31,11 +32,9 @@ LIBRARIES = ("llise", "numpy", "scipy", "scikit-learn", "scikit-image", "numba")
 
 
 @cache
-def version(library: str) -> str:
-    """The version of a library, looked up once because that takes milliseconds; llise may be run uninstalled."""
-    import llise
-
-    return llise.__version__ if library == "llise" else metadata.version(library)
+def version(name: str) -> str:
+    """The version of a library; looking it up takes milliseconds, so it is done once."""
+    return llise.__version__ if name == "llise" else metadata.version(name)
 
 
 class ModelError(ValueError):
@@ -49,30 +48,11 @@ class Savable(Protocol):
     """What a class needs so that its objects can be saved; it must be in :data:`llise.storage.registry.SAVABLE` too."""
 
     def to_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return all from which :meth:`from_state` restores the object.
-
-        Returns
-        -------
-        arrays : dict of str to ndarray
-        settings : dict
-            Values that JSON can hold.
-        """
+        """Return all from which :meth:`from_state` restores the object."""
 
     @classmethod
     def from_state(cls, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> Any:
-        """Restore an object; any exception means that the state cannot be used.
-
-        Parameters
-        ----------
-        arrays : dict of str to ndarray
-        settings : dict
-            As :meth:`to_state` returned them.
-
-        Returns
-        -------
-        object
-            An object of this class.
-        """
+        """Restore an object; any exception means that the state cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +75,6 @@ class Header:
         Dtype and shape of each array.
     digest : str
         SHA-256 of everything above and of the arrays' bytes.
-
-    Examples
-    --------
-    >>> Header(1, "LLE", {"rows": False}, {"numpy": "2.0"}, None, {"training_images": ("uint8", (9, 8, 8))}, "ab12")
-    Header(format_version=1, class_name='LLE', reference_sha256=None, digest='ab12')
     """
 
     format_version: int
@@ -209,55 +184,12 @@ def load(path: str | os.PathLike[str], check: Callable[[Header], None] | None = 
 
 
 def read_header(path: str | os.PathLike[str]) -> Header:
-    """Read and check a model file without building the model.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to read.
-
-    Returns
-    -------
-    Header
-
-    Raises
-    ------
-    ModelError
-        As for :func:`load`.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import numpy as np
-    >>> import llise
-    >>> model = llise.LLE(2, n_neighbors=3).fit(np.zeros((5, 4, 4), np.uint8) + np.arange(4, dtype=np.uint8))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     llise.save(model, os.path.join(folder, "model.llise"))
-    ...     read_header(os.path.join(folder, "model.llise")).arrays
-    {'training_images': ('uint8', (5, 4, 4))}
-    """
+    """Read and check a model file without building the model."""
     return _read(Path(path))[0]
 
 
 def content_hash(image: np.ndarray) -> str:
-    """SHA-256 of an image's dtype, size and pixels.
-
-    Parameters
-    ----------
-    image : ndarray
-        Any array.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> content_hash(np.zeros((2, 3))) == content_hash(np.zeros((3, 2)))
-    False
-    """
+    """SHA-256 of an image's dtype, size and pixels."""
     return hashlib.sha256(repr((image.dtype.str, image.shape)).encode() + image.tobytes()).hexdigest()
 
 
