@@ -22,7 +22,7 @@ from PIL import Image
 from samples import context, other_scene, picture
 from signalling import with_usual_signals
 
-import llise.look
+import llise.diagnosis
 from llise.cli.check import difference_name
 from llise.cli.main import main
 from llise.gate import running
@@ -118,7 +118,7 @@ def other_scenes(monkeypatch):
         def diagnose(self, images):
             return (other_scene(self.of) for _ in images)
 
-    monkeypatch.setattr(llise.look, "Diagnoser", Diagnoser)
+    monkeypatch.setattr(llise.diagnosis, "Diagnoser", Diagnoser)
 
 
 def shown(name):
