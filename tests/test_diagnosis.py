@@ -57,7 +57,7 @@ def pairs(draw):
     return reference, copy
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(pairs())
 def test_equal_blocks_are_original_and_errors_are_measured(pair):
     reference, copy = pair

@@ -117,7 +117,7 @@ def test_the_attack_finds_nothing(area, scale, tmp_path, monkeypatch):
     """The fast parts of benchmarks/attack.py, as they are there."""
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
     tried, failures = import_module(f"attacks.{area}").run(scale, np.random.default_rng(0), tmp_path)
-    assert tried > 80 and failures == []
+    assert tried > 70 and failures == []
 
 
 def test_commands_print_through_the_functions_that_escape():
