@@ -52,7 +52,9 @@ def test_snippets_on_a_diagnosis_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pixels = data.astronaut()[:96, 160:256]
     Image.fromarray(pixels).save("original.png")
-    Image.fromarray(pixels).save("a.jpg", quality=20)
+    Path("copies").mkdir()
+    for name in ("a.jpg", "copies/a.jpg"):
+        Image.fromarray(pixels).save(name, quality=20)
     for name in ("index.md", "diagnose.md"):
         blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(encoding="utf-8"), re.DOTALL)
         for block in (block for block in blocks if "a.jpg" in block):
