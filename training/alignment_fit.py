@@ -1,8 +1,8 @@
 """Fit the confidence in a misalignment: ``python -m training.alignment_fit MODEL.json``.
 
 Pictures of the dependencies are misaligned, many with another kind besides, or get one or two other kinds; a logistic
-regression on the columns of :mod:`llise.diagnosis.alignment.evidence` tells which. Pairs that are soon seen to lie well take
-no part. Blurs along a line, mosaics and content count double: these look like shifts.
+regression on the columns of :mod:`llise.diagnosis.alignment.evidence` tells which. Pairs that are soon seen to lie
+well take no part. Blurs along a line, mosaics and content count double: these look like shifts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from llise.diagnosis.alignment import Aligner
+from llise.diagnosis.custom_kinds import draw_piece
 from llise.images import as_uint8
 from llise.kinds import registry
 from llise.kinds.grey import quantise
 from llise.kinds.search import Search
 from llise.labels import MISALIGNMENT
-from llise.diagnosis.alignment import Aligner
-from llise.diagnosis.custom_kinds import draw_piece
 from training.tuned import DEFAULTS
 
 LIKE_SHIFTS = ("blur", "pixelation", "content")
