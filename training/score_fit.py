@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from joblib import Parallel, delayed
 from safetensors.numpy import load_file, save_file
@@ -268,6 +269,7 @@ def main() -> None:
         delayed(regions_of)(given.model, shard, each) for shard in given.shards
     )
     regions = [region for found in tqdm(tasks, "refitting", len(given.shards)) for region in found]
+    joblib.dump(regions, given.model.with_suffix(".regions"))  # the dear part: kept for another fit
     if len(regions) < LEAST_REGIONS:
         sys.exit(
             f"{len(regions)} regions in these scenes; expected {LEAST_REGIONS}: draw more of them, or train longer"

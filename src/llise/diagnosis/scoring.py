@@ -104,7 +104,8 @@ def candidates_of(
             break
     found.append(Candidate(*said[-1]))
     best = max(logp for _, logp in said)
-    return [replace(one, columns=tuple(columns(one, best, refit.piece))) for one in found]
+    measured = [replace(one, columns=tuple(columns(one, best, refit.piece))) for one in found]
+    return [one for one in measured if np.isfinite(one.columns).all()]  # a fit that overflowed explains nothing
 
 
 def columns(one: Candidate, best: float, piece: Piece) -> list[float]:
