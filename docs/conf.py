@@ -67,10 +67,10 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_sidebars = {"**": ["globaltoc.html"]}
 html_theme_options = {
     "logo": {"text": "llise"},
-    "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "navbar_center": [],
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "show_prev_next": False,

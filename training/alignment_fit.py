@@ -1,8 +1,8 @@
 """Fit the confidence in a misalignment: ``python -m training.alignment_fit MODEL.json``.
 
 Pictures of the dependencies are misaligned, many with another kind besides, or get one or two other kinds; a logistic
-regression on the columns of :mod:`llise.diagnosis.alignment.evidence` tells which. Pairs that are soon seen to lie
-well take no part. Blurs along a line, mosaics and content count double: these look like shifts.
+regression on the columns of :mod:`llise.diagnosis.alignment.evidence` tells which. Pairs that are soon seen to lie well take
+no part. Blurs along a line, mosaics and content count double: these look like shifts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from llise.diagnosis.alignment import Aligner
-from llise.diagnosis.custom_kinds import draw_piece
 from llise.images import as_uint8
 from llise.kinds import registry
 from llise.kinds.grey import quantise
 from llise.kinds.search import Search
 from llise.labels import MISALIGNMENT
+from llise.diagnosis.alignment import Aligner
+from llise.diagnosis.custom_kinds import draw_piece
 from training.tuned import DEFAULTS
 
 LIKE_SHIFTS = ("blur", "pixelation", "content")
@@ -49,7 +49,7 @@ def draw_pair(rng: np.random.Generator, misaligned: bool) -> tuple[np.ndarray, n
 
 
 def columns_of(pairs: int, seed: int, tuned: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, list[dict[str, float]]]:
-    """Columns of the pairs that are looked at to the end, which are misaligned, and how far off the place is."""
+    """Columns of the pairs that are looked at to the end, which of them are misaligned, how far off the place is."""
     rows, truth, off = [], [], []
     for number in range(pairs):
         rng = np.random.default_rng((seed, number))

@@ -44,7 +44,7 @@ def names_of_words() -> list[str]:
     found = set()
     for kind in LABELS[:-1]:
         for seed in range(60):
-            draw = get(kind).draw_program(picture, np.random.default_rng(seed))
+            draw = get(kind).draw(picture, np.random.default_rng(seed))
             found |= {f"{kind}.{word}" for word in draw.settings(draw.end / 30).words()}
     return sorted(found)
 

@@ -38,9 +38,6 @@ LEAST_COVER = 0.1  # share of a block's pixels that a region must cover
 LEAST_NOISE_RATIO = 1.25  # of its strength in light to dark parts, for noise that follows the signal
 PRISTINE_SHARE, UNLISTED_SHARE, SMALL_SHARE = 0.05, 0.2, 0.12
 
-NO_NAME = {"blur": ("way", ("median", "bilateral")), "gaussian_noise": ("law", ("uniform", "laplace"))}
-"""Settings that kinds draw although the benchmark counts their programs as faults without a name: not trained on."""
-
 OFTEN = {"jpeg2000": 0.7, "content": 1.6, "speckle_noise": 1.3}
 """How often kinds are drawn, 1.5 being the paper's: one takes long, one changes few blocks, one is often left out."""
 
@@ -178,10 +175,7 @@ def _draw_step(
     if kind == UNKNOWN:
         return _draw_unlisted(image, wanted if rng.random() < 0.5 else np.inf, seed, held_out)
     found = get(kind)
-    draw = found.draw_program(image, np.random.default_rng(seed))
-    name, without_name = NO_NAME.get(kind, ("", ()))
-    if without_name and getattr(draw.settings(0.0), name) in without_name:
-        return None
+    draw = found.draw(image, np.random.default_rng(seed))
     search = Search(draw.path, image, wanted, NEAR)
     first = draw.end / 30 if draw.first is None else draw.first(wanted)
     search.bisect(draw.end, first=first, steps=2, at_zero=0.0)

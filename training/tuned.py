@@ -29,7 +29,6 @@ DEFAULTS: dict[str, Any] = {
         "sizes": [6, 30, 200],  # blocks that divide regions into classes with a calibration each
         "calibration": [[[0.0, 0.0], [1.0, 1.0]]],  # one curve, or one for each class: probability -> share right
         "sure": {"gap": 2.0, "explained": 0.97, "confidence": 0.99},  # when one refit is enough, and what it is worth
-        "said": 0.7,  # calibrated probability from which a confidence of .7 or more is said
         "known": [],  # sorted strangeness of regions with named kinds, for p-values
     },
     "faults": {
@@ -55,6 +54,6 @@ DEFAULTS: dict[str, Any] = {
         "least_deviations": [0.015, 0.015, 0.003, 0.006, 0.006],  # half widths in the units of the five numbers
         "tolerance": 0.1,
         "nearest_tolerance": 1.0,  # of the range around a pixel, that interpolation may leave
-        "weights": [-3.9, 0.0, -2.0, -8.9, -12.0, -2.0, 0.0],  # of llise.diagnosis.alignment.evidence.COLUMNS
+        "weights": [-0.38, 0.09, -1.3, -12.0, -5.8, -0.39, 0.45],  # of llise.diagnosis.alignment.evidence.COLUMNS
     },
 }

@@ -103,5 +103,5 @@ plot.kind_legend(figure)
 plt.show()
 
 # %%
-# :doc:`/benchmarks` has the times of the paper's problem: 121 images of 512 x 512, on
+# :doc:`/engine` has the times of the paper's problem: 121 images of 512 x 512, on
 # two cores and on an H200.

@@ -87,7 +87,7 @@ plt.show()
 # The judge that comes with the package knows the kinds that it was trained on, and
 # this is none of them. So no name of a kind can be right. The explained share shows
 # it: even with the best settings of that kind, a part of the error is left.
-# :doc:`/add-a-kind` says how the judge learns a new kind.
+# :doc:`/add-a-kind` says how a kind becomes a part of the package.
 
 for mse, copy in copies.items():
     diagnosis = diagnose(reference, [copy.image])[0]

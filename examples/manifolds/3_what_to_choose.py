@@ -162,4 +162,4 @@ for (i, j), score in np.ndenumerate(scores):
 plt.show()
 
 # %%
-# :doc:`/estimators` has these figures for the paper's whole problem.
+# :doc:`/manifold` has these figures for the paper's whole problem.

@@ -43,7 +43,7 @@ plt.show()
 # ----------------------
 # The same map from a fit with all images, turned to fit best. Lines lead from where an
 # image was placed to where a fit with it puts it: not far, and never to another kind.
-# :doc:`/estimators` has this distance measured on the paper's data.
+# :doc:`/manifold` has this distance measured on the paper's data.
 
 everything = llise.LLISE(constraint="affine", luminance=0.5, n_jobs=-1).fit(
     training.images

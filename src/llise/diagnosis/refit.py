@@ -8,6 +8,7 @@ random kinds are expected to leave there.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields, replace
 from itertools import permutations
 from typing import Any
@@ -26,6 +27,9 @@ LEAST_GAIN = 0.01
 """Fall of the log-likelihood of a pixel's error, in its own unit (nats), that is worth another turn."""
 
 Steps = tuple[tuple[str, Fit], ...]
+
+_NOT_YET = Fit({})
+"""Stands for a kind that could not be fitted to what the others leave so far."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,11 @@ class Chain:
     loss: float
     explained: float
     remakes: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its kinds have been fitted."""
+        return all(fit is not _NOT_YET for _, fit in self.steps)
 
     @property
     def is_random(self) -> bool:
@@ -98,6 +107,15 @@ def _best_place(
     return top + GRID * int(y), left + GRID * int(x)
 
 
+def fit_or_none(kind: str, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: Any = None) -> Fit | None:
+    """Fit a kind; an error in one kind is said as a warning and must not take away the answer of the others."""
+    try:
+        return registry.get(kind).fit(reference, copy, mask, start)
+    except (ArithmeticError, LookupError, ValueError, np.linalg.LinAlgError) as error:
+        warnings.warn(f"{kind} could not be fitted ({type(error).__name__}: {error}); report this", RuntimeWarning, 2)
+        return None
+
+
 class Refit:
     """Fits of sets of kinds to one piece; what several sets need is computed once.
 
@@ -118,20 +136,21 @@ class Refit:
                 steps = start(order)
                 if steps and (chain := self._made(steps)):
                     found.append(chain)
-                    if chain.explained >= self.tuned["enough"]:
-                        return replace(chain, remakes=min(self._spent, self.tuned["remakes"]))
+                    # What random kinds account for, they account for in any order: the likeliest one is looked for.
+                    if chain.explained >= self.tuned["enough"] and chain.is_whole and not chain.is_random:
+                        return replace(chain, remakes=self._spent)
             chains += sorted(found, key=lambda chain: chain.loss)[:1]
         if not chains:
             return None
-        best, *others = sorted(chains, key=lambda chain: chain.loss)
-        if len(kinds) > 1:
+        best, *others = sorted(chains, key=lambda chain: (not chain.is_whole, chain.loss))
+        if len(kinds) > 1 and not (best.is_whole and best.explained >= self.tuned["enough"]):
             best = min((self._turn(chain) for chain in (best, *others[:1])), key=lambda chain: chain.loss)
         while len(kinds) > 1 and best.explained < self.tuned["enough"]:
             better = self._turn(best)
             if better.loss > best.loss - LEAST_GAIN:
                 break
             best = better
-        return replace(best, remakes=min(self._spent, self.tuned["remakes"]))
+        return replace(best, remakes=min(self._spent, self.tuned["remakes"])) if best.is_whole else None
 
     def _spend(self) -> bool:
         """Count a fit or a remake; False if there were enough."""
@@ -141,26 +160,22 @@ class Refit:
     def _fitted(self, kind: str, reference: np.ndarray, copy: np.ndarray, start: Any = None) -> Fit | None:
         if not self._spend():
             return None
-        return registry.get(kind).fit(reference, copy, self.piece.mask, start)
+        return fit_or_none(kind, reference, copy, self.piece.mask, start)
 
     def _fitted_alone(self, kind: str) -> Fit | None:
         if kind not in self._alone:
             start = self.start.get(kind)
-            self._alone[kind] = registry.get(kind).fit(self.piece.reference, self.piece.copy, self.piece.mask, start)
+            self._alone[kind] = fit_or_none(kind, self.piece.reference, self.piece.copy, self.piece.mask, start)
         return self._alone[kind]
 
     def _one_after_the_other(self, order: tuple[str, ...]) -> Steps | None:
-        """Each kind fitted to the copy after those before it."""
-        if (first := self._fitted_alone(order[0])) is None:
-            return None
-        steps, image = [(order[0], first)], first.apply(self.piece.reference)
-        for kind in order[1:]:
-            fit = self._fitted(kind, image, self.piece.copy)
-            if fit is None:
-                return None
-            steps.append((kind, fit))
-            image = fit.apply(image)
-        return tuple(steps)
+        """Each kind fitted to the copy after those before it; one that cannot be is left for later turns."""
+        steps, image = list[tuple[str, Fit]](), self.piece.reference
+        for kind in order:
+            fit = self._fitted(kind, image, self.piece.copy) if steps else self._fitted_alone(kind)
+            steps.append((kind, fit or _NOT_YET))
+            image = steps[-1][1].apply(image)
+        return tuple(steps) if any(fit is not _NOT_YET for _, fit in steps) else None
 
     def _from_the_last(self, order: tuple[str, ...]) -> Steps | None:
         """The second kind fitted to the copy, the first to what that leaves, and the second again."""
@@ -227,8 +242,10 @@ class Refit:
                 while True:
                     kind, fit = chain.steps[number]
                     settings = replace(fit.settings, **{name: factor * getattr(fit.settings, name)})
-                    moved = _with_settings(kind, fit, settings)
-                    trial = moved and self._made(_exchanged(chain.steps, number, moved))
+                    try:
+                        trial = self._made(_exchanged(chain.steps, number, _with_settings(kind, fit, settings)))
+                    except ValueError:  # the kind has no such setting, as an even side of a median
+                        break
                     if not trial or trial.loss >= chain.loss:
                         break
                     chain = trial
@@ -247,8 +264,8 @@ def _numbers(settings: Any) -> list[str]:
     return [name for name, value in values if type(value) is float and value != 0]
 
 
-def _with_settings(name: str, fit: Fit, settings: Any) -> Fit | None:
-    """The fit with other settings; the intervals move along. None if the kind refuses the settings."""
+def _with_settings(name: str, fit: Fit, settings: Any) -> Fit:
+    """The fit with other settings; the intervals move along."""
     kind, old, new = registry.get(name), fit.settings.words(), settings.words()
     moved = {
         word: (low + new[word] - old[word], high + new[word] - old[word])

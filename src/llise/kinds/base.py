@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit
 from llise.kinds.limits import LIMITS, Limit
 from llise.kinds.paths import CoderPath, LevelPath, Path, SolvablePath
 
 __all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "Settings"]
-__all__ += ["SolvablePath", "drawn", "exact_fit"]
+__all__ += ["SolvablePath", "drawn"]
 
 
 class Settings(Protocol):
@@ -95,20 +95,6 @@ def drawn(
     """A draw whose copies are what ``kind.apply`` makes of the settings, or a quicker `path` that is equal to it."""
     path = path or (lambda strength: kind.apply(image, settings(strength)) if strength > 0 else image.copy())
     return Draw(path, end, lambda strength: settings(strength).words(), first, settings)
-
-
-def exact_fit(
-    kind: Kind,
-    settings: Any,
-    intervals: dict[str, tuple[float, float]],
-    parameters: dict[str, float] | None = None,
-) -> Fit:
-    """A fit of a kind without a random part: it applies what ``kind.apply`` makes of the settings."""
-
-    def apply(image: np.ndarray) -> np.ndarray:
-        return kind.apply(as_bytes(image), settings).astype(np.float32)
-
-    return Fit(parameters or settings.words(), apply, settings=settings, intervals=intervals)
 
 
 def _no_parameters(strength: float) -> dict[str, float]:
@@ -232,16 +218,6 @@ class Kind(ABC):
         >>> draw.path(3.0).shape, draw.settings(3.0).sigma
         ((16, 16, 3), 3.0)
         """
-        if image.ndim == 3 and hasattr(self, "Settings"):
-            return self.draw_program(image, rng, **statistics)
-        return self.draw_grey(image, rng, **statistics)
-
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        """As `draw`, with settings, for grey images and colours."""
-        raise NotImplementedError(f"{self.name} draws no settings")
-
-    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        """As `draw`, for images (h, w): the random numbers that tests and shipped models were made with."""
         direction = int(rng.choice([-1, 1])) if self.two_sided else 1
         return Draw(self.path(image, rng, direction), self.end(direction))
 
@@ -265,19 +241,6 @@ class Kind(ABC):
         -------
         Fit or None
             The settings, their intervals and how to apply them; None if the kind cannot have done this.
-        """
-        return None
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit | None:
-        """As `fit`, of grey levels (h, w) and without intervals; None if the kind cannot tell.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.registry import get
-        >>> image = np.arange(64, dtype=np.float32).reshape(8, 8) + 90
-        >>> get("contrast").estimate(image, 2 * image - 100, np.ones((8, 8), bool)).parameters
-        {'gain': 2.0, 'pivot': 100.0}
         """
         return None
 

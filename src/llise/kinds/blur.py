@@ -8,12 +8,11 @@ from typing import ClassVar, Unpack
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn, exact_fit
-from llise.kinds.blur_fit import fit_blur
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.blur_programs import BlurSettings, blurred
-from llise.kinds.blur_search import MARGIN, WINDOW, find_blur
-from llise.kinds.estimation import RESOLUTION, Pair, pair_of, polished
-from llise.kinds.fitting import Fit, interval
+from llise.kinds.blur_search import MARGIN, WINDOW, fields_of, find_blur, trials_of
+from llise.kinds.estimation import RESOLUTION, Pair, pair_of
+from llise.kinds.fitting import Fit, exact_fit, interval
 from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES
 
 WIDEST = 40.0
@@ -23,17 +22,8 @@ WIDEST = 40.0
 class Blur(Kind):
     """Gaussian blur with mirrored borders; the strength is the standard deviation of the kernel in pixels.
 
-    At random it is one of the ways of :mod:`llise.kinds.blur_programs`: Gaussian, box, disc, motion, trail, median and
-    bilateral filters, low-pass filters of other shapes, or a reduction in size and back.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.blur import Blur
-    >>> image = np.zeros((1, 5), np.uint8)
-    >>> image[0, 2] = 200
-    >>> Blur().path(image, np.random.default_rng(0))(1.0).round()
-    array([[12., 48., 80., 48., 12.]], dtype=float32)
+    At random it is one of the ways of :mod:`llise.kinds.blur_programs`: Gaussian, box, disc, motion, trail,
+    low-pass filters of other shapes, or a reduction in size and back.
     """
 
     name = "blur"
@@ -61,12 +51,10 @@ class Blur(Kind):
 
         return path
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         name = rng.choice(list(_WAYS), p=[share for share, _ in _WAYS.values()])
         at, end = _WAYS[name][1](rng, image.shape[:2])
         return drawn(self, image, at, end)
-
-    draw_grey = draw_program
 
     def apply(self, image: np.ndarray, settings: BlurSettings) -> np.ndarray:
         return blurred(image, settings)
@@ -81,10 +69,6 @@ class Blur(Kind):
         settings, intervals = _polished(pair.plane().inside(MARGIN).cut(WINDOW, MARGIN), settings, near)
         return exact_fit(self, settings, intervals)
 
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        found = fit_blur(before, after, mask)
-        return Fit(found.parameters, found.apply)
-
 
 def _polished(
     part: Pair, settings: BlurSettings, near: list[BlurSettings]
@@ -94,16 +78,13 @@ def _polished(
     if settings.way == "resampled":
         step = 0.5 * settings.size / min(settings.small)
         return settings, {"factor": (settings.size - step, settings.size + step)}
-    if settings.way in ("median", "boxes"):
+    if settings.way == "boxes":
         return settings, {name: (value - 0.5, value + 0.5) for name, value in words.items()}
-    more = {"motion": ("angle",), "elliptic": ("angle", "stretch"), "cut_off": ("shape",), "bilateral": ("shape",)}
-    more["trail"] = ("angle", "shape") if settings.shape else ("angle",)
-    fields = ("size", *more.get(settings.way, ()))
-    settings, deviations = polished(part, lambda one: blurred(part.before, one), settings, fields)
+    settings, deviations = trials_of(part).polished(settings, fields_of(settings), 2)
     relative, found = deviations["size"] / settings.size, {}
     for name, value in settings.words().items():
         found[name] = interval(value, deviations["angle"] if name == "angle" else relative * value, RESOLUTION * value)
-    others = [one.sigma() for one in near if one.way not in ("resampled", "median", "bilateral")]
+    others = [one.sigma() for one in near if one.way != "resampled"]
     if "sigma" in found:
         found["sigma"] = min([found["sigma"][0], *others]), max([found["sigma"][1], *others])
     return settings, found
@@ -179,15 +160,6 @@ def _trail(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     return lambda s: BlurSettings("trail", 1 + s, angle=angle, shape=fading, border=border), 40.0
 
 
-def _median(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
-    return lambda s: BlurSettings("median", float(2 * min(max(round(s), 1), 4) + 1)), 4.0
-
-
-def _bilateral(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
-    size = float(rng.uniform(1.0, 2.7))
-    return lambda s: BlurSettings("bilateral", size, shape=max(s, 0.5)), 80.0
-
-
 def _resampled(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
     """Make the image smaller, then enlarge it to the size it had."""
     reducing, enlarging = str(rng.choice(REDUCING_NAMES)), str(rng.choice(ENLARGING_NAMES))
@@ -201,7 +173,7 @@ def _resampled(rng: np.random.Generator, shape: tuple[int, ...]) -> Way:
 
 
 _WAYS: dict[str, tuple[float, Callable[[np.random.Generator, tuple[int, ...]], Way]]] = {
-    "gaussian": (0.24, _gaussian),
+    "gaussian": (0.29, _gaussian),
     "pillow_gaussian": (0.08, _pillow_gaussian),
     "elliptic": (0.06, _elliptic),
     "low_pass": (0.08, _low_pass),
@@ -211,8 +183,6 @@ _WAYS: dict[str, tuple[float, Callable[[np.random.Generator, tuple[int, ...]], W
     "disc": (0.07, _disc),
     "motion": (0.08, _motion),
     "trail": (0.03, _trail),
-    "median": (0.03, _median),
-    "bilateral": (0.02, _bilateral),
     "resampled": (0.17, _resampled),
 }
 """How often each way is drawn."""

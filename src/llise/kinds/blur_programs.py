@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 from PIL import Image, ImageFilter
 
-from llise.kinds.blur_kernels import box_kernel, disc_kernel, motion_kernel
 from llise.kinds.grey import quantise
+from llise.kinds.programs import from_light, to_light
 from llise.kinds.resize import resize
 
 PADS = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "constant": "constant", "wrap": "wrap"}
@@ -23,8 +23,8 @@ class BlurSettings:
 
     `size` is the standard deviation, width, radius or length in pixels, or the size before divided by the reduced one;
     `stretch` the second deviation as a share of the first; `angle` degrees, counter-clockwise; `shape` what else a way
-    needs: the truncation of a Gaussian, the number of boxes, the fading of a trail, the range of a bilateral filter in
-    grey levels, the exponent of a frequency response.
+    needs: the truncation of a Gaussian, the number of boxes, the fading of a trail, the
+    exponent of a frequency response.
     """
 
     way: str
@@ -41,8 +41,6 @@ class BlurSettings:
     def words(self) -> dict[str, float]:
         if self.way == "resampled":
             return {"factor": self.size}
-        if self.way in ("median", "bilateral"):
-            return {"size": self.size}
         words = {"sigma": self.sigma()}
         if self.way == "motion":
             words |= {"length": self.size, "angle": self.angle}
@@ -68,6 +66,38 @@ class BlurSettings:
         at = np.arange(len(weights)) - len(weights) // 2
         down, across = (weights.sum(axis=i) for i in (1, 0))
         return float(np.sqrt(sum((w * at**2).sum() - (w * at).sum() ** 2 for w in (down, across)) / 2))
+
+
+def motion_kernel(length: float, angle: float) -> np.ndarray:
+    """Return the mean along a line."""
+    # Points one pixel apart on the line, each shared between the four pixels around it.
+    cosine, sine = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    offsets = _offsets(length / 2)
+    rows, cols = (np.clip(1 - np.abs(offsets - at[:, None]), 0, 1) for at in (-sine * offsets, cosine * offsets))
+    return (_coverage(length / 2, offsets)[:, None] * rows).T @ cols
+
+
+def disc_kernel(radius: float) -> np.ndarray:
+    """Return the mean over a disc."""
+    offsets = _offsets(radius)
+    return _coverage(radius, np.hypot(offsets[:, None], offsets))
+
+
+def box_kernel(width: float) -> np.ndarray:
+    """Return the mean over a square."""
+    weights = _coverage(width / 2, _offsets(width / 2))
+    return np.outer(weights, weights)
+
+
+def _offsets(reach: float) -> np.ndarray:
+    """Offsets of the pixels of a kernel along one axis, at least as far as `reach`."""
+    n = int(np.ceil(reach))
+    return np.arange(-n, n + 1, dtype=np.float32)
+
+
+def _coverage(reach: float, distance: np.ndarray) -> np.ndarray:
+    """Share of a pixel at `distance` that lies within `reach` of the centre."""
+    return np.clip(reach + 0.5 - np.abs(distance), 0, 1)
 
 
 @lru_cache(64)
@@ -107,13 +137,12 @@ def blurred(image: np.ndarray, settings: BlurSettings) -> np.ndarray:
     way = settings.way
     if way == "resampled":
         return resize(resize(image, settings.small, settings.reducing), image.shape[:2], settings.enlarging)
-    if way in ("pillow_gaussian", "pillow_box", "median"):
-        return _by_pillow(image, settings)
-    if way == "bilateral":
-        return quantise(_bilateral(image.astype(np.float32), settings.size, settings.shape))
-    levels = TO_LIGHT[image] if settings.linear else image.astype(np.float32)
+    if way in ("pillow_gaussian", "pillow_box"):
+        by = ImageFilter.GaussianBlur if way == "pillow_gaussian" else ImageFilter.BoxBlur
+        return np.asarray(Image.fromarray(image).filter(by(settings.size)))
+    levels = 255 * to_light(image) if settings.linear else image.astype(np.float32)
     levels = smoothed(levels, settings)
-    return quantise(from_light(levels) if settings.linear else levels)
+    return quantise(from_light(levels / np.float32(255)) if settings.linear else levels)
 
 
 def smoothed(levels: np.ndarray, settings: BlurSettings) -> np.ndarray:
@@ -143,15 +172,6 @@ def convolved(levels: np.ndarray, kernel: np.ndarray, border: str) -> np.ndarray
     return oaconvolve(padded, kernel.reshape(*kernel.shape, *[1] * more), mode="valid", axes=(0, 1))
 
 
-def _by_pillow(image: np.ndarray, settings: BlurSettings) -> np.ndarray:
-    filters = {
-        "pillow_gaussian": lambda: ImageFilter.GaussianBlur(settings.size),
-        "pillow_box": lambda: ImageFilter.BoxBlur(settings.size),
-        "median": lambda: ImageFilter.MedianFilter(round(settings.size)),
-    }
-    return np.asarray(Image.fromarray(image).filter(filters[settings.way]()))
-
-
 def _by_frequency(levels: np.ndarray, settings: BlurSettings) -> np.ndarray:
     """Low-pass filters that are given by their response, as products in the cosine domain."""
     y, x = (np.arange(n, dtype=np.float32) * np.float32(np.pi * settings.size / n) for n in levels.shape[:2])
@@ -164,34 +184,3 @@ def _by_frequency(levels: np.ndarray, settings: BlurSettings) -> np.ndarray:
         response = np.exp(-0.5 * square ** (settings.shape / 2))
     response = response.astype(np.float32).reshape(*square.shape, *[1] * (levels.ndim - 2))
     return scipy.fft.idctn(scipy.fft.dctn(levels, axes=(0, 1), norm="ortho") * response, axes=(0, 1), norm="ortho")
-
-
-def _bilateral(levels: np.ndarray, sigma: float, reach: float) -> np.ndarray:
-    """Mean of near pixels of like grey, each channel by itself (Tomasi and Manduchi 1998)."""
-    n = int(np.ceil(1.5 * sigma))
-    rows, cols = levels.shape[:2]
-    padded = np.pad(levels, [(n, n), (n, n), *[(0, 0)] * (levels.ndim - 2)], mode="edge")
-    total, weights = np.zeros_like(levels), np.zeros_like(levels)
-    for y in range(2 * n + 1):
-        for x in range(2 * n + 1):
-            there = padded[y : y + rows, x : x + cols]
-            near = ((y - n) ** 2 + (x - n) ** 2) / (2 * sigma**2)
-            weight = np.exp(-near - (there - levels) ** 2 / np.float32(2 * reach**2))
-            total += weight * there
-            weights += weight
-    return total / weights
-
-
-def _light(levels: np.ndarray) -> np.ndarray:
-    """The transfer function of sRGB (IEC 61966-2-1), on the scale 0..255 on both sides."""
-    share = levels / 255.0
-    return 255 * np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-
-
-TO_LIGHT = _light(np.arange(256)).astype(np.float32)
-
-
-def from_light(light: np.ndarray) -> np.ndarray:
-    """The inverse of :data:`TO_LIGHT`."""
-    share = np.clip(light, 0, 255) / np.float32(255)
-    return 255 * np.where(share <= 0.0031308, 12.92 * share, 1.055 * share ** np.float32(1 / 2.4) - 0.055)

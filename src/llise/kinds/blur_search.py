@@ -6,125 +6,131 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import scipy
 
-from llise.kinds.blur_fit import START_SIGMAS, _Search
 from llise.kinds.blur_programs import BlurSettings, blurred
-from llise.kinds.estimation import Pair
+from llise.kinds.estimation import AS_GOOD, EXACT, Pair, Trials
 from llise.kinds.fitting import ROUNDING
-from llise.kinds.minimum import bounded_minimum
-from llise.kinds.resampling_fit import fit_resampling
+from llise.kinds.resampling_search import find_resampling
 
-WINDOW, MARGIN, FIRST = 128, 32, 64
+WINDOW, MARGIN, FIRST = 96, 32, 64
 """Side in pixels of the window in which programs are compared, what is kept about it for filters, and the side of the
 window in which they are compared first."""
-
-EXACT = 1.5 * ROUNDING
-"""Mean squared error up to which a copy is made again but for its rounding."""
 
 KEPT = 3
 """Programs whose size is refined."""
 
-ROUGHLY = (0.93, 1.0, 1.07)
-"""Factors on the size with which programs are compared at first."""
-
-AS_GOOD = 2.0
-"""Ratio of two squared errors that chance makes in one of twenty cases, of some 25 independent squares each."""
-
 BORDERS = ("reflect", "nearest", "mirror", "constant")
+SIGMAS = (0.4, 0.8, 1.5, 2.7, 4.8, 8.5)
+"""Deviations of the Gaussian kernels from which the search starts."""
+
+FURTHEST = 2.0
+"""Largest shift against the kernel's greatest deviation; an even trail to one side has 1.7."""
+
+KERNELS = ("gaussian", "elliptic", "box", "disc", "motion", "trail", "boxes")
+"""Ways that look beyond the border."""
 
 Found = tuple[BlurSettings, list[BlurSettings]]
 """The nearest settings, and others that are about as near."""
+
+
+def trials_of(part: Pair) -> Trials:
+    return Trials(part, lambda settings: blurred(part.before, settings))
 
 
 def find_blur(pair: Pair, start: BlurSettings | None = None) -> Found:
     """Settings of the blur of least squared error; `pair` may have colours."""
     plane = pair.plane()
     part = plane.inside(MARGIN).cut(WINDOW, MARGIN)
-    trials = _Trials(part)
+    trials = trials_of(part)
     ranked = []
     if start is not None:
-        ranked = [trials.refined(start)]
+        ranked = [trials.improved(start, fields_of(start), 3)]
         if trials.left(ranked[0]) <= EXACT:
             return _bordered(plane, ranked[0]), []
-    rough = _Trials(part.cut(FIRST, FIRST // 2))
-    variances, shift = _gaussian(part)
-    sized = [replace(one, size=one.size * by) for one in candidates(variances, shift) for by in _factors(one)]
-    first = sorted(sized, key=rough.left)
-    distinct: dict[tuple, BlurSettings] = {}
-    for one in first:
-        distinct.setdefault((one.way, one.linear, one.shape), one)
-    ranked += [trials.refined(one) for one in list(distinct.values())[:KEPT]]
-    best = min(ranked, key=trials.left)
-    ranked += [trials.refined(one) for one in _variants(best, trials.left(best) > EXACT)]
-    best = min(ranked, key=trials.left)
+    few = part.cut(FIRST, MARGIN)
+    rough = trials_of(few)
+    first = [rough.improved(one, fields_of(one)[:1]) for one in candidates(*nearest_gaussian(few))]
+    ranked += [trials.improved(one, fields_of(one), 2) for one in sorted(first, key=rough.left)[:KEPT]]
+    best = trials.best(ranked)
     if trials.left(best) > EXACT:
-        ranked += _further(trials, plane, best)
-        best = min(ranked, key=trials.left)
+        ranked += [trials.improved(one, fields_of(one), 2) for one in _variants(best)]
+        best = trials.best(ranked)
+    if trials.left(best) > EXACT and plane.mask.all() and min(plane.mask.shape) >= 24:
+        resampled = find_resampling(plane, best.sigma())
+        if resampled is not None:
+            left = plane.error(blurred(plane.before, resampled))
+            if left < 0.7 * plane.error(blurred(plane.before, best)):
+                return resampled, []
     near = [one for one in ranked if trials.left(one) <= AS_GOOD * trials.left(best) + ROUNDING]
     return _bordered(plane, best), near
 
 
-def _factors(settings: BlurSettings) -> tuple[float, ...]:
-    return (1.0,) if settings.way == "boxes" else ROUGHLY
+def fields_of(settings: BlurSettings) -> tuple[str, ...]:
+    """The numbers of a way that are not whole."""
+    if settings.way in ("boxes", "resampled"):
+        return ()
+    more = {"motion": ("angle",), "elliptic": ("angle", "stretch"), "cut_off": ("shape",)}
+    more["trail"] = ("angle", "shape") if settings.shape else ("angle",)
+    return ("size", *more.get(settings.way, ()))
 
 
-def _variants(settings: BlurSettings, light: bool) -> Iterator[BlurSettings]:
+def _variants(settings: BlurSettings) -> Iterator[BlurSettings]:
     """Cut off elsewhere, or in light instead of grey levels or the other way round."""
-    if light and settings.way in ("gaussian", "elliptic", "box", "disc", "motion"):
+    if settings.way in ("gaussian", "elliptic", "box", "disc", "motion"):
         yield replace(settings, linear=not settings.linear)
     if settings.way == "gaussian":
         yield from (replace(settings, shape=cut) for cut in (4.0, 3.0, 2.5) if cut != settings.shape)
 
 
-class _Trials:
-    """Errors of settings in a window, each measured once."""
+def nearest_gaussian(part: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """Variances of the Gaussian that comes nearest (columns, rows, both), and the shift that it takes (down, across).
 
-    def __init__(self, part: Pair) -> None:
-        self.part = part
-        self.known: dict[BlurSettings, float] = {}
+    Gauss-Newton steps on the response of the kernel.
+    """
+    pad = 16
+    before = np.pad(part.before.astype(np.float32), pad, mode="symmetric")
+    spectrum, target = scipy.fft.rfft2(before), part.after[part.mask]
+    y = (2 * np.pi * np.fft.fftfreq(len(before))).astype(np.float32)[:, None]
+    x = (2 * np.pi * np.fft.rfftfreq(before.shape[1])).astype(np.float32)
 
-    def left(self, settings: BlurSettings) -> float:
-        if settings not in self.known:
-            self.known[settings] = self.part.error(blurred(self.part.before, settings))
-        return self.known[settings]
+    def made(response: np.ndarray) -> np.ndarray:
+        levels = scipy.fft.irfft2(spectrum * response, s=before.shape)
+        return levels[pad:-pad, pad:-pad][part.mask]
 
-    def refined(self, settings: BlurSettings) -> BlurSettings:
-        """The best size near by, and for some ways the best of another number."""
-        if settings.way in ("boxes", "median", "resampled"):
-            return settings
-        for reach in (1.15, 1.03, 1.006)[: 3 if settings.way in ("motion", "elliptic", "trail") else 2]:
-            settings = self.along(settings, "size", reach)
-            if settings.way in ("motion", "elliptic", "trail"):
-                settings = self.along(settings, "angle", reach)
-            if settings.way == "elliptic":
-                settings = self.along(settings, "stretch", reach)
-            if settings.way in ("cut_off", "bilateral") or (settings.way == "trail" and settings.shape > 0):
-                settings = self.along(settings, "shape", reach**2)
-        return settings
+    def trial(at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        across, down, both, rows, cols = (np.float32(value) for value in at)
+        response = np.exp(
+            -0.5 * (across * x**2 + down * y**2) - both * x * y - np.complex64(1j) * (rows * y + cols * x)
+        )
+        rest = target - made(response)
+        return float(rest @ rest), at, response, rest
 
-    def along(self, settings: BlurSettings, field: str, reach: float) -> BlurSettings:
-        """The best settings with another value of a field; an angle turns by 40 degrees for a factor of e."""
-        value, far = float(getattr(settings, field)), float(np.log(reach))
-
-        def at(x: float) -> BlurSettings:
-            other = (value + 40 * x) % 360 if field == "angle" else value * float(np.exp(x))
-            return replace(settings, **{field: other})
-
-        place, error = bounded_minimum(lambda x: self.left(at(x)), -far, far, 0.01 * far, most=8)
-        return at(place) if error < self.left(settings) else settings
-
-
-def _gaussian(part: Pair) -> tuple[np.ndarray, tuple[float, float]]:
-    """Variances of the Gaussian that comes nearest (columns, rows, both), and the shift that it takes."""
-    widths = [(MARGIN, MARGIN)] * 2
-    before, after = (np.pad(image.astype(np.float32), widths, mode="symmetric") for image in (part.before, part.after))
-    search = _Search(before, after, np.pad(part.mask, widths), line=False)
-    starts = (search.trial(np.array([sigma**2, sigma**2, 0.0])) for sigma in START_SIGMAS)
-    shift, found = search.moved(search.refine(min(starts, key=lambda at: at.error)))
-    return found.variances, shift
+    best = min((trial(np.array([sigma**2, sigma**2, 0, 0, 0])) for sigma in SIGMAS), key=lambda one: one[0])
+    factors = (-0.5 * x**2, -0.5 * y**2, -x * y, np.complex64(-1j) * y, np.complex64(-1j) * x)
+    for _ in range(5):
+        error, at, response, rest = best
+        slopes = np.stack([made(factor * response) for factor in factors])
+        gram = (slopes @ slopes.T).astype(np.float64)
+        gram[np.diag_indices(5)] *= 1 + 1e-4
+        step = np.linalg.lstsq(gram, (slopes @ rest).astype(np.float64), rcond=1e-9)[0]
+        best = min((trial(_possible(at + part * step)) for part in (1.0, 0.4)), key=lambda one: one[0])
+        if best[0] > 0.98 * error:
+            best = best if best[0] < error else (error, at, response, rest)
+            break
+    return best[1][:3], best[1][3:]
 
 
-def candidates(variances: np.ndarray, shift: tuple[float, float]) -> Iterator[BlurSettings]:
+def _possible(at: np.ndarray) -> np.ndarray:
+    """The nearest kernel that is 0.1 to 40 pixels wide in all directions and moves a picture less than it blurs it."""
+    values, axes = np.linalg.eigh([[at[0], at[2]], [at[2], at[1]]])
+    values = np.clip(values, 0.01, 1600.0)
+    fixed = (axes * values) @ axes.T
+    far = float(np.hypot(at[3], at[4])) / (FURTHEST * float(values[-1]) ** 0.5)
+    return np.array([fixed[0, 0], fixed[1, 1], fixed[0, 1], *(at[3:] / max(far, 1.0))])
+
+
+def candidates(variances: np.ndarray, shift: np.ndarray) -> Iterator[BlurSettings]:
     """Programs whose kernels have these variances."""
     (small, large), axes = np.linalg.eigh([[variances[0], variances[2]], [variances[2], variances[1]]])
     sigma, long = float(np.sqrt(max((small + large) / 2, 0.01))), float(np.sqrt(max(large, 0.01)))
@@ -141,11 +147,9 @@ def candidates(variances: np.ndarray, shift: tuple[float, float]) -> Iterator[Bl
                 yield BlurSettings("trail", max(length * (1 + 0.35 * fading), 1.2), angle=towards, shape=fading)
     if small < 0.2 * large:
         return
-    yield BlurSettings("gaussian", sigma, shape=2.5)
-    for linear in (False, True):
-        yield BlurSettings("gaussian", sigma, shape=4.0, linear=linear)
-        yield BlurSettings("disc", max(2 * sigma, 0.6), linear=linear)
-        yield BlurSettings("box", max(width, 1.1), linear=linear)
+    yield BlurSettings("gaussian", sigma, shape=4.0)
+    yield BlurSettings("disc", max(2 * sigma, 0.6))
+    yield BlurSettings("box", max(width, 1.1))
     yield BlurSettings("pillow_gaussian", sigma)
     yield BlurSettings("pillow_box", (width - 1) / 2)
     for way, factor in (("heavy", 1.1), ("exponential", 1.4)):
@@ -158,36 +162,11 @@ def candidates(variances: np.ndarray, shift: tuple[float, float]) -> Iterator[Bl
             yield BlurSettings("boxes", float(whole), shape=float(count))
 
 
-def _further(trials: _Trials, plane: Pair, best: BlurSettings) -> Iterator[BlurSettings]:
-    """Filters that no kernel makes, and reductions in size."""
-    sigma = best.sigma()
-    if plane.mask.all() and min(plane.mask.shape) >= 24:
-        found = fit_resampling(
-            plane.before, plane.after, plane.mask, sigma, 0.7 * plane.error(blurred(plane.before, best))
-        )
-        if found is not None:
-            names = {"reducing": found.reducing.name, "enlarging": found.enlarging.name}
-            resampled = BlurSettings("resampled", found.factor, small=found.small, **names)
-            trials.known[resampled] = plane.error(blurred(plane.before, resampled))
-            yield resampled
-    yield from (BlurSettings("median", float(side)) for side in (3, 5, 7, 9) if 0.15 * side < sigma < 0.5 * side)
-    if sigma < 2.5:
-        first = min((BlurSettings("bilateral", s, shape=r) for s in (1.2, 2.2) for r in (15.0, 50.0)), key=trials.left)
-        if trials.left(first) < 1.5 * trials.left(best):
-            for reach in (2.0, 1.2):
-                first = trials.along(trials.along(first, "shape", reach), "size", 0.6 + 0.4 * reach)
-            yield first
-
-
 def _bordered(plane: Pair, settings: BlurSettings) -> BlurSettings:
     """With the border that programs assume, where it shows."""
     edge = np.zeros_like(plane.mask)
     edge[[0, -1]] = edge[:, [0, -1]] = True
-    if settings.way not in ("gaussian", "elliptic", "box", "disc", "motion", "trail", "boxes"):
+    if settings.way not in KERNELS or not (edge & plane.mask).any():
         return settings
-    if not (edge & plane.mask).any():
-        return settings
-    return min(
-        (replace(settings, border=border) for border in BORDERS),
-        key=lambda one: plane.error(blurred(plane.before, one)),
-    )
+    trials = trials_of(plane)
+    return trials.best(replace(settings, border=border) for border in BORDERS)

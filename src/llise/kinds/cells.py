@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 import scipy
 
@@ -14,9 +11,6 @@ LARGEST = 0.34
 MOST_PIXELS = 200
 """Largest cell with a whole number of pixels that is looked for."""
 
-_WINDOW = 160
-"""Side of the part of an image on which mosaics are compared."""
-
 _PEAKS = 24
 _HIGHEST = 0.7
 """Number of peaks of a spectrum that are tried as frequencies of cells, and the highest frequency."""
@@ -25,59 +19,14 @@ LEAST_SCORE = 0.25
 """Least share of the steps between pixels, beyond chance, that must lie between cells."""
 
 
-CELLS_A_CHOICE = 7
-"""Cells for each row and column of cells from which the row or column that it repeats can be found by comparing."""
-
-
 def cell_of(length: int, side: float, start: float = 0.0) -> np.ndarray:
-    """Return the number of the cell to which each pixel along one axis belongs.
-
-    Parameters
-    ----------
-    length : int
-        Number of pixels.
-    side : float
-        Side of a cell in pixels, 1 or more.
-    start : float
-        Share of a cell that the first one lacks, 0 or more and less than 1.
-
-    Returns
-    -------
-    ndarray of int, shape (length,)
-        Numbers from 0 up, without gaps.
-
-    Examples
-    --------
-    >>> from llise.kinds.cells import cell_of
-    >>> cell_of(6, 2.5).tolist()
-    [0, 0, 1, 1, 1, 2]
-    """
+    """Return the number of the cell to which each pixel along one axis belongs."""
     cells = np.floor((np.arange(length) + 0.5) / side + start).astype(int)
     return np.cumsum(np.diff(cells, prepend=cells[0]) > 0)
 
 
 def cell_means(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Replace each pixel by the mean of its cell.
-
-    Parameters
-    ----------
-    image : ndarray, shape (h, w)
-        Grey image.
-    rows, cols : ndarray of int
-        Cell of each row and of each column, see :func:`cell_of`.
-
-    Returns
-    -------
-    ndarray of float32, shape (h, w)
-        The mosaic.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import cell_means
-    >>> cell_means(np.array([[0, 10, 20, 30]]), np.array([0]), np.array([0, 0, 1, 1]))
-    array([[ 5.,  5., 25., 25.]], dtype=float32)
-    """
+    """Replace each pixel by the mean of its cell."""
     first_row, first_col = (np.flatnonzero(np.diff(cells, prepend=-1)) for cells in (rows, cols))
     sums = np.add.reduceat(np.add.reduceat(image.astype(np.float32), first_row, axis=0), first_col, axis=1)
     return (sums / np.outer(np.bincount(rows), np.bincount(cols)).astype(np.float32))[np.ix_(rows, cols)]
@@ -86,27 +35,7 @@ def cell_means(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndar
 def cell_samples(
     image: np.ndarray, rows: np.ndarray, cols: np.ndarray, at: tuple[float, float] = (0.5, 0.5)
 ) -> np.ndarray:
-    """Replace each pixel by one pixel of its cell.
-
-    Parameters
-    ----------
-    image, rows, cols
-        As for :func:`cell_means`.
-    at : tuple of float
-        Where in the cell, as shares of its height and width, 0 or more and less than 1.
-
-    Returns
-    -------
-    ndarray, shape (h, w)
-        The mosaic, of the image's dtype.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import cell_samples
-    >>> cell_samples(np.array([[0, 10, 20, 30]]), np.array([0]), np.array([0, 0, 1, 1]), (0.0, 0.0))
-    array([[ 0,  0, 20, 20]])
-    """
+    """Replace each pixel by one pixel of its cell."""
     chosen = []
     for cells, share in zip((rows, cols), at):
         count = np.bincount(cells)
@@ -115,25 +44,7 @@ def cell_samples(
 
 
 def cell_medians(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Replace each pixel by the median of its cell, the lower one of the two in the middle.
-
-    Parameters
-    ----------
-    image, rows, cols
-        As for :func:`cell_means`.
-
-    Returns
-    -------
-    ndarray, shape (h, w)
-        The mosaic, of the image's dtype.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import cell_medians
-    >>> cell_medians(np.array([[0, 10, 90, 30]]), np.array([0]), np.array([0, 0, 0, 1]))
-    array([[10, 10, 10, 30]])
-    """
+    """Replace each pixel by the median of its cell, the lower one of the two in the middle."""
     cells = (rows[:, None] * (cols[-1] + 1) + cols).ravel()
     order = np.lexsort((image.ravel(), cells))
     count = np.bincount(cells)
@@ -141,183 +52,8 @@ def cell_medians(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.nd
     return middle[cells].reshape(image.shape)
 
 
-def _triangles(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Mean with weights that fall from the centre of a cell to the centres of the next, as a linear filter has them."""
-    mosaic = image.astype(np.float32)
-    for cells in (rows, cols):
-        count = np.bincount(cells)
-        centre = np.cumsum(count) - (count + 1) / 2
-        side = (len(cells) - 1) / max(len(count) - 1, 1)
-        weight = np.maximum(1 - np.abs(np.arange(len(cells)) - centre[:, None]) / max(side, 1.0), 0).astype(np.float32)
-        mosaic = ((weight / weight.sum(axis=1, keepdims=True)) @ mosaic)[cells].T
-    return mosaic
-
-
-def nearest_mosaic(
-    before: np.ndarray,
-    after: np.ndarray,
-    mask: np.ndarray,
-    grids: tuple[tuple[float, float], tuple[float, float]],
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the mosaic with given cells that comes nearest to a copy: of means, medians, single pixels or others.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Reference and copy.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare.
-    grids : tuple of (side, start)
-        Cells along the rows and along the columns, see :func:`cell_of`.
-
-    Returns
-    -------
-    callable
-        Makes the mosaic of an image of the same shape, as float32.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import nearest_mosaic
-    >>> image = np.array([[0.0, 10, 90, 30]])
-    >>> mosaic = nearest_mosaic(image, np.array([[10.0, 10, 30, 30]]), image >= 0, ((1.0, 0.0), (2.0, 0.0)))
-    >>> mosaic(image)
-    array([[10., 10., 30., 30.]], dtype=float32)
-    """
-    rows, cols = (cell_of(length, *grid) for length, grid in zip(before.shape, grids))
-    # A part of the image, cut between cells, is enough to tell which it is.
-    window = _middle(rows, np.any(mask, axis=1)), _middle(cols, np.any(mask, axis=0))
-    part = rows[window[0]] - rows[window[0]][0], cols[window[1]] - cols[window[1]][0]
-    target, inside = after[window], mask[window]
-
-    def error(mosaic: np.ndarray) -> float:
-        rest = (mosaic - target)[inside]
-        return float(rest @ rest)
-
-    shares = [0.0, 0.25, 0.5, 0.75, 0.99]
-    samples = [partial(cell_samples, at=(y, x)) for y in shares for x in shares]
-    makers: list[Callable[..., np.ndarray]] = [cell_means, _triangles, cell_medians, *samples]
-    errors = [error(make(before[window], *part)) for make in makers]
-    best = makers[int(np.argmin(errors))]
-    choices: list[tuple[float, Callable[[np.ndarray], np.ndarray]]] = [
-        (min(errors), partial(best, rows=rows, cols=cols))
-    ]
-    sampled = list(zip(*map(_sampled, before.shape, grids)))
-    if np.count_nonzero(mask) > CELLS_A_CHOICE * (rows[-1] + cols[-1]) * grids[0][0] * grids[1][0]:
-        sampled.append(_found_samples(before, after, mask, rows, cols))
-    for pixels in sampled:
-        choices.append((error(before[np.ix_(*pixels)][window]), partial(_taken, pixels=np.ix_(*pixels))))
-    for form in ("nearest", "by area", "rounded down"):
-        down, across = (_area_means(n, *grid, form) for n, grid in zip(before.shape, grids))
-        mosaic = down[window[0]] @ before.astype(np.float32) @ across[window[1]].T
-        choices.append((error(mosaic), partial(_product, down=down, across=across)))
-    _, chosen = min(choices, key=lambda choice: choice[0])
-    return lambda image: chosen(image).astype(np.float32)
-
-
-def _taken(image: np.ndarray, pixels: tuple[np.ndarray, ...]) -> np.ndarray:
-    return image[pixels]
-
-
-def _product(image: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndarray:
-    return down @ image @ across.T
-
-
-def _area_means(length: int, side: float, start: float, form: str) -> np.ndarray:
-    """Matrix (length, length) that replaces pixels along one axis by the mean of their cell, whose borders cut pixels.
-
-    A pixel at a border takes the grey of the cell in which its centre lies ("nearest"), in which it begins ("rounded
-    down"), or of both cells by their areas.
-    """
-    rows = cell_of(length, side, start)
-    first = np.floor(0.5 / side + start)
-    borders = (first + np.arange(rows[-1] + 2) - start) * side - (0.5 if form == "rounded down" else 0.0)
-    borders[0], borders[-1] = 0, length
-    pixels = np.arange(length)
-    overlap = np.clip(np.minimum(borders[1:, None], pixels + 1) - np.maximum(borders[:-1, None], pixels), 0, 1)
-    means = (overlap / np.maximum(overlap.sum(axis=1, keepdims=True), 1e-6)).astype(np.float32)
-    if form != "by area":
-        return means[rows]
-    return (overlap / np.maximum(overlap.sum(axis=0), 1e-6)).astype(np.float32).T @ means
-
-
-def _sampled(length: int, grid: tuple[float, float]) -> list[np.ndarray]:
-    """For each pixel along one axis, the pixel that its cell repeats, by several conventions.
-
-    It lies at the centre of the cell or at its beginning, where some programs round down to a pixel outside the cell.
-    Most programs make a whole number of cells, which begin at the first pixel.
-    """
-    side, start = grid
-    whole = length / max(round(length / side), 1)
-    pixels = np.arange(length)
-    centred = [(grid, 0.5, 0.0), ((whole, 0.0), 0.5, 0.0)]
-    begun = [((whole, -0.5 / whole), 0.0, -0.5), *((grid, 0.0, shift) for shift in (-0.7, -0.5, -0.3))]
-    found = []
-    for (side, start), share, shift in (*centred, *begun):
-        cells = np.floor((pixels + 0.5) / side + start + 1e-9)
-        places = np.floor((cells + share - start) * side + shift + 1e-6)
-        found.append(np.clip(places, 0, length - 1).astype(int))
-    return found
-
-
-def _found_samples(
-    before: np.ndarray, after: np.ndarray, mask: np.ndarray, rows: np.ndarray, cols: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each row and each column, the one of the reference that its cells repeat, by comparing in turn.
-
-    Programs choose it by many rules, which also depend on where the whole picture begins and how long it is.
-    """
-    centres = [np.searchsorted(cells, np.arange(cells[-1] + 1)) + np.bincount(cells) // 2 for cells in (rows, cols)]
-    wanted, weight = after[np.ix_(*centres)], mask[np.ix_(*centres)].astype(np.float32)
-    chosen = list(centres)
-    for _ in range(2):
-        for axis, cells in enumerate((rows, cols)):
-            picture, target, share = (a if axis == 0 else a.T for a in (before, wanted, weight))
-            reach = int(np.bincount(cells).max()) // 2 + 2
-            trials = np.clip(centres[axis][:, None] + np.arange(-reach, reach + 1), 0, len(cells) - 1)
-            there = picture[:, chosen[1 - axis]]
-            errors = np.stack([(share * (there[trial] - target) ** 2).sum(axis=1) for trial in trials.T], axis=1)
-            chosen[axis] = np.take_along_axis(trials, errors.argmin(axis=1)[:, None], 1)[:, 0]
-    return chosen[0][rows], chosen[1][cols]
-
-
-def _middle(cells: np.ndarray, inside: np.ndarray) -> slice:
-    """Pixels along one axis, about :data:`_WINDOW` of them or four cells in the middle of those inside."""
-    used = np.flatnonzero(inside)
-    centre = (used[0] + used[-1]) // 2 if used.size else len(cells) // 2
-    half = max(_WINDOW, 4 * int(np.bincount(cells).max())) // 2
-    first, last = max(centre - half, 0), min(centre + half, len(cells) - 1)
-    return slice(int(np.searchsorted(cells, cells[first])), int(np.searchsorted(cells, cells[last], side="right")))
-
-
 def find_grid(image: np.ndarray, mask: np.ndarray) -> tuple[float, float] | None:
-    """Find the height of the cells of a mosaic, and where they begin, from the steps between rows.
-
-    Inside of cells there are no steps, or only small ones where something came after the mosaic. Each height and start
-    is rated by the share of all steps that lie between cells, less the share of all places that lie there.
-
-    Parameters
-    ----------
-    image : ndarray, shape (h, w)
-        The mosaic.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to use.
-
-    Returns
-    -------
-    side, start : float, or None
-        Height of a cell, and the share of it that the first one lacks, as for :func:`cell_of`; None if there is no
-        grid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.cells import cell_of, find_grid
-    >>> image = np.random.default_rng(0).uniform(0, 255, (40, 8))[cell_of(64, 3.2)]
-    >>> side, start = find_grid(image, np.ones((64, 8), bool))
-    >>> round(side, 1), round(start, 1)
-    (3.2, 0.0)
-    """
+    """Find the height of the cells of a mosaic, and where they begin, from the steps between rows."""
     inside = mask[1:] & mask[:-1]
     count = np.count_nonzero(inside, axis=1)
     places = np.flatnonzero(count > 0)

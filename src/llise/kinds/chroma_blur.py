@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
 import scipy
 
 from llise.colours import WEIGHTS, pixels_of, planes_of
-from llise.kinds.base import Draw, Path, drawn, exact_fit
+from llise.kinds.base import Draw, Path, drawn
+from llise.kinds.blur_programs import box_kernel
 from llise.kinds.color_base import ColorKind
-from llise.kinds.estimation import RESOLUTION, Pair, pair_of, polished
-from llise.kinds.fitting import ROUNDING, Fit
+from llise.kinds.estimation import AS_GOOD, RESOLUTION, Pair, Trials, pair_of
+from llise.kinds.fitting import ROUNDING, Fit, exact_fit
 from llise.kinds.grey import quantise
-from llise.kinds.minimum import bounded_minimum
 from llise.kinds.resize import ENLARGING_NAMES, REDUCING_NAMES, resize
+
+REDUCED = ("box", "tent", "point")
+"""How values of chroma are taken: as the mean, with the neighbours, or at a place."""
 
 HD_WEIGHTS = np.array([0.2126, 0.7152, 0.0722], np.float32)
 """Shares of red, green and blue in the luma of ITU-R BT.709."""
@@ -49,16 +53,6 @@ class ChromaBlur(ColorKind):
 
     At random, half of the draws subsample the chroma instead, as coders do; the word of a draw is ``sigma``, for a
     subsampling that of a box of its sides.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.chroma_blur import ChromaBlur
-    >>> image = np.zeros((16, 16, 3), np.uint8)
-    >>> image[:, 8:] = 200, 60, 60
-    >>> copy = ChromaBlur().path(image, np.random.default_rng(0))(2.0)
-    >>> bool(copy[0, 6, 0] > copy[0, 6, 2])
-    True
     """
 
     name = "chroma_blur"
@@ -77,14 +71,14 @@ class ChromaBlur(ColorKind):
         planes = planes_of(image)
         return lambda strength: pixels_of(blurred_chroma(planes, strength))
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: float) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: float) -> Draw:
         hd = bool(rng.random() < 0.25)
         if rng.random() < 0.45:
             way = str(rng.choice(["gaussian", "gaussian", "box"]))
             return drawn(self, image, lambda strength: ChromaBlurSettings(way, max(strength, 0.05), hd=hd), 30.0)
         shape = image.shape[:2]
         one_axis = bool(rng.random() < 0.3)
-        reducing, enlarging = str(rng.choice(["box", "tent", "point"])), str(rng.choice(["linear", "linear", "repeat"]))
+        reducing, enlarging = str(rng.choice(REDUCED)), str(rng.choice(["linear", "linear", "repeat"]))
         siting, resized = str(rng.choice(["middle", "middle", "left", "corner"])), bool(rng.random() < 0.3)
         if resized:
             reducing, enlarging = str(rng.choice(REDUCING_NAMES)), str(rng.choice(ENLARGING_NAMES))
@@ -155,8 +149,6 @@ def coarse(chroma: np.ndarray, settings: ChromaBlurSettings) -> np.ndarray:
 
 
 def _boxed(chroma: np.ndarray, width: float) -> np.ndarray:
-    from llise.kinds.blur_kernels import box_kernel
-
     kernel = box_kernel(width).sum(axis=0)
     for axis in (0, 1):
         chroma = scipy.ndimage.convolve1d(chroma, kernel / kernel.sum(), axis=axis, mode="nearest")
@@ -194,61 +186,73 @@ def blurred_chroma(planes: np.ndarray, sigma: float) -> np.ndarray:
     return np.concatenate([planes[..., :1], blurred], axis=-1)
 
 
-AS_GOOD = 2.0
-"""Ratio of two squared errors that chance makes in one of twenty cases, of some 25 independent squares each."""
-
-WINDOW = 112
+WINDOW = 96
 """Most rows and columns on which ways are compared; from the first pixel on, since subsampling depends on the place."""
+
+SIGMAS = (0.5, 0.85, 1.4, 2.4, 4.0, 6.8, 11.5)
+"""Deviations from which the search starts."""
+
+LESSENS = 0.9
+"""Share of the change of chroma that the first trial may leave at most."""
+
+KEPT = 3
+"""Pairs of factors of a subsampling that are compared closely, and ways that are compared with clipping."""
 
 
 def find_chroma_blur(pair: Pair, start: ChromaBlurSettings | None = None) -> tuple[ChromaBlurSettings, float] | None:
     """The way that comes nearest and the reach of an interval of sigma; None where chroma changed little or not so."""
-    part = pair
-    here = np.s_[:WINDOW, :WINDOW]
+    part, here = pair, np.s_[:WINDOW, :WINDOW]
     if np.count_nonzero(pair.mask[here]) > 0.3 * min(np.count_nonzero(pair.mask), WINDOW**2):
         part = Pair(*(image[here] for image in pair))
-    planes = {hd: split(part.before, HD_WEIGHTS if hd else WEIGHTS) for hd in (False, True)}
-
-    def made(settings: ChromaBlurSettings) -> np.ndarray:
-        luma, chroma = planes[settings.hd]
-        return quantise(joined(luma, coarse(chroma, settings), HD_WEIGHTS if settings.hd else WEIGHTS))
-
-    known: dict[ChromaBlurSettings, float] = {}
-
-    def left(settings: ChromaBlurSettings) -> float:
-        if settings not in known:
-            known[settings] = part.error(made(settings))
-        return known[settings]
-
     hd = _is_hd(part)
-    rough = min((ChromaBlurSettings("gaussian", sigma, hd=hd) for sigma in (0.4, 0.8, 1.5, 3.0, 6.0, 12.0)), key=left)
-    low, high = np.log(0.5 * rough.sigma), np.log(2 * rough.sigma)
-
-    def by_log(at: float) -> float:
-        return left(ChromaBlurSettings("gaussian", float(np.exp(at)), hd=hd))
-
-    sigma = float(np.exp(bounded_minimum(by_log, low, high, 0.01, most=10)[0]))
-    trials = [start] if start is not None else []
-    trials += [
-        ChromaBlurSettings(way, sigma * by, hd=hd) for way, by in (("gaussian", 1.0), ("box", 0.95), ("box", 1.05))
-    ]
-    best = min(trials, key=left)
-    if left(best) > 2 * ROUNDING:
-        factors = sorted(_factors(sigma, part.mask.shape), key=lambda both: min(map(left, _roughly(both, hd))))[:3]
-        trials += [way for both in factors for way in _subsampled(both, hd)]
-        best = min(trials, key=left)
-    if left(best) > 2 * ROUNDING:
-        enlarged = [_resized(both, "box", enlarging, hd) for both in factors for enlarging in ENLARGING_NAMES]
-        nearest = min(enlarged, key=left)
-        trials += [nearest, *(replace(nearest, reducing=reducing) for reducing in REDUCING_NAMES)]
-        best = min(trials, key=left)
-    if left(best) >= part.change:
+    weights = HD_WEIGHTS if hd else WEIGHTS
+    luma, chroma = split(part.before, weights)
+    planes = Pair(chroma, split(part.after, weights)[1], part.mask)
+    trials = Trials(planes, lambda one: coarse(chroma, one))
+    best = trials.best(ChromaBlurSettings("gaussian", sigma, hd=hd) for sigma in SIGMAS)
+    if trials.left(best) > LESSENS * planes.change or planes.change < ROUNDING:
+        return None
+    best = trials.improved(best, ("sigma",), 3)
+    box = trials.improved(replace(best, way="box"), ("sigma",), 2)
+    ways = [best, box, *([replace(start, hd=hd)] if start is not None else [])]
+    if trials.left(trials.best(ways)) > 2 * ROUNDING:
+        ways += _coarser(trials, best.sigma, part.mask.shape, hd)
+    whole = Trials(part, lambda one: quantise(joined(luma, coarse(chroma, one), weights)))
+    best = whole.best(sorted(ways, key=trials.left)[:KEPT])
+    if whole.left(best) >= part.change:
         return None
     if best.way in ("subsampled", "resized"):
-        alike = [one.sigma for one, error in known.items() if one.way == best.way and error <= AS_GOOD * left(best)]
+        most = AS_GOOD * trials.left(best)
+        alike = [one.sigma for one in ways if one.way == best.way and trials.left(one) <= most]
         return best, max(RESOLUTION * best.sigma, *(abs(sigma - best.sigma) for sigma in alike))
-    best, deviations = polished(part, made, best, ("sigma",))
+    best, deviations = whole.polished(best, ("sigma",), 2)
     return best, max(1.645 * deviations["sigma"], 2 * RESOLUTION * best.sigma)
+
+
+def _coarser(trials: Trials, sigma: float, shape: tuple[int, ...], hd: bool) -> list[ChromaBlurSettings]:
+    """Subsamplings that look as if blurred by a Gaussian, and the pictures of other sizes that come nearest."""
+    side = max(float(np.sqrt(12 * sigma**2 + 1)), 2.0)
+    sides = [n for n in range(2, 17) if 0.4 * side <= n <= 1.6 * side and n <= min(shape) // 4] or [2]
+    factors = [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.6 * side <= n <= 2.2 * side]
+
+    def way(both: tuple[int, int], *how: str) -> ChromaBlurSettings:
+        return ChromaBlurSettings("subsampled", _sigma_of(both), both, *how, hd=hd)
+
+    def resized(both: tuple[int, int], reducing: str, enlarging: str) -> ChromaBlurSettings:
+        return ChromaBlurSettings("resized", _sigma_of(both), both, reducing, enlarging, hd=hd)
+
+    def roughly(both: tuple[int, int]) -> float:
+        siting = [trials.left(way(both, "tent", "linear", siting)) for siting in ("middle", "corner")]
+        return min(*siting, trials.left(resized(both, "bicubic", "bicubic")))
+
+    factors = sorted(factors, key=roughly)[:KEPT]
+    sitings = ("middle", "left", "corner")
+    found = [way(both, r, e, s) for both in factors for r, e, s in product(REDUCED, ("linear", "repeat"), sitings)]
+    if trials.left(trials.best(found)) > 2 * ROUNDING:
+        enlarged = [resized(both, "box", name) for both in factors for name in ENLARGING_NAMES]
+        nearest = trials.best(enlarged)
+        found += [*enlarged, *(replace(nearest, reducing=name) for name in REDUCING_NAMES)]
+    return found
 
 
 def _is_hd(pair: Pair) -> bool:
@@ -256,27 +260,3 @@ def _is_hd(pair: Pair) -> bool:
     free = pair.mask & ((pair.after > 0) & (pair.after < 255)).all(axis=2)
     change = (pair.after - pair.before)[free if free.any() else pair.mask]
     return bool(np.mean((change @ HD_WEIGHTS) ** 2) < np.mean((change @ WEIGHTS) ** 2))
-
-
-def _factors(sigma: float, shape: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Factors of subsamplings that look as if blurred by a Gaussian."""
-    side = max(float(np.sqrt(12 * sigma**2 + 1)), 2.0)
-    sides = [n for n in range(2, 17) if 0.4 * side <= n <= 1.6 * side and n <= min(shape) // 4] or [2]
-    return [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.6 * side <= n <= 2.2 * side]
-
-
-def _roughly(factors: tuple[int, int], hd: bool) -> list[ChromaBlurSettings]:
-    ways = [("tent", enlarging, siting) for enlarging in ("linear", "repeat") for siting in ("middle", "corner")]
-    found = [ChromaBlurSettings("subsampled", _sigma_of(factors), factors, *way, hd) for way in ways]
-    return [*found, _resized(factors, "bicubic", "bicubic", hd)]
-
-
-def _subsampled(factors: tuple[int, int], hd: bool) -> list[ChromaBlurSettings]:
-    ways = [
-        (r, e, s) for r in ("box", "tent", "point") for e in ("linear", "repeat") for s in ("middle", "left", "corner")
-    ]
-    return [ChromaBlurSettings("subsampled", _sigma_of(factors), factors, *way, hd) for way in ways]
-
-
-def _resized(factors: tuple[int, int], reducing: str, enlarging: str, hd: bool) -> ChromaBlurSettings:
-    return ChromaBlurSettings("resized", _sigma_of(factors), factors, reducing, enlarging, hd=hd)

@@ -11,15 +11,7 @@ from llise.colours import TO_RGB
 from llise.kinds.base import Draw, GreyStatistics, Path, drawn
 from llise.kinds.color_base import ColorKind
 from llise.kinds.curve_fit import SAMPLE
-from llise.kinds.fitting import (
-    ROUNDING,
-    Fit,
-    as_bytes,
-    clipped_power,
-    deviation_by_places,
-    in_colour,
-    shared_power,
-)
+from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, deviation_by_places, in_colour, shared_power
 from llise.kinds.programs import (
     CHROMA_SPREAD,
     TO_CHROMA,
@@ -70,7 +62,7 @@ class ChromaNoise(ColorKind):
         noise = rng.standard_normal((*image.shape[:2], 2), dtype=np.float32) @ TO_RGB[:, 1:].T
         return lambda strength: base + np.float32(strength) * noise
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         law = str(rng.choice(["normal", "uniform", "laplace"], p=[0.75, 0.17, 0.08]))
         size = int(rng.choice([1, 2, 3, 4, 6], p=[0.55, 0.27, 0.06, 0.08, 0.04]))
         even = size > 1 and bool(rng.random() < 0.5)

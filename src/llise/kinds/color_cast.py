@@ -9,9 +9,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.colours import TO_RGB
-from llise.kinds.base import Draw, GreyStatistics, Path, drawn, exact_fit
+from llise.kinds.base import Draw, GreyStatistics, Path, drawn
 from llise.kinds.color_base import ColorKind
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit, as_bytes, exact_fit
 from llise.kinds.programs import draw_rounding, draw_seed, finish, from_light, to_light
 
 CHANNELS = ("red", "green", "blue")
@@ -68,7 +68,7 @@ class ColorCast(ColorKind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return float(_warm(strength, direction)[0])
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         settings, end = _draw_cast(rng)
         rounding, seed = draw_rounding(rng), draw_seed(rng)
 
@@ -156,27 +156,8 @@ def _warm(strength: float, direction: int) -> np.ndarray:
     return np.array([gain, 1.0, 1 / gain], np.float32)
 
 
-def mired_shift(gains: np.ndarray) -> float | None:
-    """Return the change of the colour temperature that gains of the channels stand for."""
-    gains = np.asarray(gains, float)
-    if (gains <= 0.02).any():
-        return None
-    wanted = np.log(gains / gains[1])[[0, 2]]
-    shifts = np.linspace(-110, 250, 361)
-    table = np.log([_white(1e6 / (1e6 / 6504 + shift)) for shift in shifts]) - np.log(_white(6504.0))
-    table = (table - table[:, 1:2])[:, [0, 2]]
-    distance = np.hypot(*(table - wanted).T)
-    best = int(distance.argmin())
-    if best in (0, len(shifts) - 1) or distance[best] > 0.25 * np.hypot(*wanted) + 0.005:
-        return None
-    return float(shifts[best])
-
-
 def _white(kelvin: float) -> np.ndarray:
-    """Red, green and blue, with the transfer curve of sRGB (as a power of 1 / 2.2), of a black body.
-
-    The chromaticity follows the cubic approximation of Kim et al. (2002), valid from 1667 to 25000 K.
-    """
+    """Red, green and blue, with the transfer curve of sRGB (as a power of 1 / 2.2), of a black body."""
     t = 1e3 / kelvin
     if kelvin <= 4000:
         x = -0.2661239 * t**3 - 0.2343589 * t**2 + 0.8776956 * t + 0.179910

@@ -8,9 +8,8 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
-from llise.kinds.content_layers import block_ranks, covered, draw_cover, draw_layer
+from llise.kinds.content_layers import block_ranks, covered, draw_cover
 from llise.kinds.fitting import Fit, in_colour
-from llise.kinds.grey import quantise
 from llise.kinds.programs import draw_seed
 
 
@@ -57,16 +56,7 @@ class Content(Kind):
         values = np.select([quarter == 0, quarter == 1, quarter == 2], [0.0, 128.0, 255.0], moved).astype(np.float32)
         return _in_order(image, ranks, values)
 
-    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        layer = draw_layer(image, rng)
-        replaced = quantise(image + layer.opacity * (layer.values - image))
-
-        def path(strength: float) -> np.ndarray:
-            return np.where(layer.ranks < strength * strength, replaced, image)
-
-        return Draw(path, 1.0, lambda strength: {"coverage": float(np.mean(path(strength) != image))})
-
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         seam = float(rng.uniform(0.5, 3)) if rng.random() < 0.3 else 0.0
         start = ContentSettings(0.0, draw_seed(rng), seam)
         layer = draw_cover(image, np.random.default_rng(start.seed))
@@ -106,11 +96,6 @@ class Content(Kind):
 
         # A pixel of the cover may have the level that was there; what differs besides may be the edge of the cover.
         return Fit({"coverage": share}, apply, intervals={"coverage": (0.98 * share, max(most, 1.02 * share))})
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        from llise.kinds.content_fit import content_fit, find_content  # only here: ndimage is slow to import
-
-        return content_fit(after, find_content(before, after, mask), mask)
 
 
 def _in_order(image: np.ndarray, ranks: np.ndarray, values: np.ndarray) -> Path:

@@ -8,8 +8,8 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
-from llise.kinds.fitting import Fit, fit_line
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
+from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, from_light, look_up, on_plane, to_light
 
 
@@ -68,21 +68,7 @@ class Contrast(Kind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return 1 + direction * strength
 
-    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        pivot = _draw_pivot(image, rng, statistics)
-        direction = int(rng.choice([-1, 1]))
-        shape = rng.choice(5, p=[0.48, 0.13, 0.13, 0.13, 0.13])
-        if shape > 0:
-            curve, end = _CURVES[shape - 1]
-            return Draw(_by_table(image, curve(pivot, direction)), end)
-        line = _by_table(image, _line(pivot, direction))
-        return Draw(
-            line,
-            4.0 if direction > 0 else 0.97,
-            lambda strength: {"gain": self.reported_strength(strength, direction), "pivot": pivot},
-        )
-
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         settings, end = _draw_curve(image, rng, statistics)
         plane, rounding, seed = draw_plane(rng, image, 0.25), draw_rounding(rng), draw_seed(rng)
         return drawn(
@@ -102,17 +88,6 @@ class Contrast(Kind):
             return None
         parameters = {"gain": curve.gain, "pivot": curve.pivot, **curve.settings.words()}
         return exact_fit(self, curve.settings, curve.intervals, parameters)
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        # The gain is that of the nearest line; an S-shaped curve is applied as the nearest polynomial, and its pivot is
-        # the grey that this leaves as it was.
-        gain, offset = fit_line(before, after, mask, slope=True)
-        middle = float(before[mask].mean()) if mask.any() else 128.0
-        pivot = offset / (1 - gain) if abs(1 - gain) > 1e-3 else middle
-        curve, bent = _nearest_curve(before, after, mask, gain, offset)
-        if bent:
-            pivot = _fixed_grey(curve, gain, middle, pivot)
-        return Fit({"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))}, lambda image: _follow(curve, image))
 
 
 def table_of(settings: ContrastSettings) -> np.ndarray:
@@ -221,39 +196,6 @@ def _follow(curve: np.ndarray, image: np.ndarray) -> np.ndarray:
     inside = np.clip(image, 0, 255)
     below = np.minimum(inside.astype(np.intp), 254)
     return (curve.take(below) + (inside - below) * np.diff(curve).take(below)).astype(np.float32)
-
-
-def _fixed_grey(curve: np.ndarray, gain: float, middle: float, otherwise: float) -> float:
-    """Grey nearest to the middle at which the curve crosses the diagonal in the direction of the gain."""
-    change = curve - np.arange(256)
-    rising = np.sign(gain - 1)
-    crossings = np.flatnonzero((rising * change[:-1] <= 0) & (rising * change[1:] > 0))
-    if crossings.size == 0:
-        return otherwise
-    at = crossings[np.argmin(np.abs(crossings - middle))]
-    return float(at + change[at] / (change[at] - change[at + 1]))
-
-
-def _nearest_curve(
-    before: np.ndarray, after: np.ndarray, mask: np.ndarray, gain: float, offset: float
-) -> tuple[np.ndarray, bool]:
-    """Table of 256 levels: the line, or a polynomial of the third degree if that is much nearer; and whether it is."""
-    levels = np.arange(256.0)
-    line = np.clip(gain * levels + offset, 0, 255)
-    index = np.clip(np.rint(before[mask]), 0, 255).astype(int)
-    count = np.bincount(index, minlength=256).astype(float)
-    mean = np.bincount(index, after[mask], minlength=256) / np.maximum(count, 1)
-    used = (count > 0) & (mean > 1) & (mean < 254)
-    if np.count_nonzero(used) < 8:
-        return line, False
-    x, weight = (levels - 128) / 128, np.sqrt(count)
-    cubic = np.polynomial.polynomial.polyfit(x[used], mean[used], 3, w=weight[used])
-    inside = np.clip(x, x[used].min(), x[used].max())
-    curve = np.clip(np.polynomial.polynomial.polyval(inside, cubic), 0, 255)
-    curve = np.where(x == inside, curve, np.clip(curve + gain * (x - inside) * 128, 0, 255))
-    misfit = [float((weight**2 * (table - mean) ** 2).sum()) / max(float(count.sum()), 1) for table in (line, curve)]
-    bent = misfit[1] < 0.5 * misfit[0] - 0.05
-    return (curve, True) if bent else (line, False)
 
 
 def _draw_pivot(image: np.ndarray, rng: np.random.Generator, statistics: GreyStatistics) -> float:

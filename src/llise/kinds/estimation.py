@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from llise.kinds.fitting import ROUNDING, as_bytes, in_colour
+from llise.kinds.fitting import ROUNDING, as_bytes
 
 SQUARE = 32
 """Side in pixels of the squares whose residuals are taken as independent of each other."""
 
-
 RESOLUTION = 0.005
 """Relative distance below which searches do not tell settings apart."""
 
+EXACT = 1.5 * ROUNDING
+"""Mean squared error up to which a copy is made again but for its rounding."""
+
+AS_GOOD = 2.0
+"""Ratio of two squared errors that chance makes in one of twenty cases, of some 25 independent squares each."""
 
 STEP_OF = {"angle": 1.0, "shift_x": 0.2, "shift_y": 0.2, "rotation": 0.05, "scale": 0.1, "stretch": 0.1}
 """Steps from which slopes are taken, of fields whose size says nothing about it."""
@@ -61,8 +65,8 @@ class Pair(NamedTuple):
 
     def error(self, made: np.ndarray) -> float:
         """Mean squared difference of what was made and the copy."""
-        rest = (made - self.after)[self.mask]
-        return float(np.mean(rest * rest)) if rest.size else 0.0
+        rest = (made - self.after)[self.mask].ravel()
+        return float(rest @ rest) / rest.size if rest.size else 0.0
 
     @property
     def change(self) -> float:
@@ -76,59 +80,82 @@ def pair_of(reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> Pair |
     return pair if mask.any() and pair.change > 0 else None
 
 
-def polished(
-    pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, fields: tuple[str, ...], most: int = 5
-) -> tuple[Any, dict[str, float]]:
-    """At most some Gauss-Newton steps on some fields of settings together, and the standard deviations of these fields.
+class Trials:
+    """What settings leave of the copy at the pixels to compare, each made once."""
 
-    Deviations are those of least squares with dependent errors: what is left goes together within a square, not between
-    squares (Liang and Zeger 1986). What rounding to whole grey levels leaves is added.
-    """
-    rest = pair.after - remake(settings)
-    for _ in range(most):  # of which the last one may fail and then only gives the slopes
-        slopes = np.stack([_slope(pair, remake, settings, field) for field in fields])
-        gram = np.einsum("ahwc,bhwc->ab", slopes, slopes, dtype=np.float64)
+    def __init__(self, part: Pair, remake: Callable[[Any], np.ndarray]) -> None:
+        self.part, self.remake = part, remake
+        self.target = part.after[part.mask]
+        self.known: dict[Any, tuple[np.ndarray, float]] = {}
+
+    def _of(self, settings: Any) -> tuple[np.ndarray, float]:
+        if settings not in self.known:
+            rest = self.target - self.remake(settings)[self.part.mask]
+            flat = rest.ravel()
+            self.known[settings] = rest, float(flat @ flat) / max(flat.size, 1)
+        return self.known[settings]
+
+    def left(self, settings: Any) -> float:
+        """Mean squared error."""
+        return self._of(settings)[1]
+
+    def best(self, trials: Iterable[Any]) -> Any:
+        return min(trials, key=self.left)
+
+    def improved(self, settings: Any, fields: tuple[str, ...], most: int = 1) -> Any:
+        """After at most some Gauss-Newton steps on some fields together."""
+        for _ in range(most if fields else 0):
+            other = self._stepped(settings, fields)[0]
+            if other is settings:
+                break
+            gained, settings = self.left(settings) - self.left(other), other
+            if gained < 0.01 * self.left(settings):
+                break
+        return settings
+
+    def polished(self, settings: Any, fields: tuple[str, ...], most: int = 5) -> tuple[Any, dict[str, float]]:
+        """As :meth:`improved`, and the standard deviations of the fields.
+
+        Deviations are those of least squares with dependent errors: what is left goes together within a square, not
+        between squares (Liang and Zeger 1986). What rounding to whole grey levels leaves is added.
+        """
+        for _ in range(most):  # of which the last one may fail and then only gives the slopes
+            other, slopes, inverse = self._stepped(settings, fields)
+            if other is settings:
+                break
+            settings = other
+        rows, cols = np.nonzero(self.part.mask)
+        squares = rows // SQUARE * (self.part.mask.shape[1] // SQUARE + 1) + cols // SQUARE
+        products = (slopes * self._of(settings)[0]).reshape(len(fields), len(squares), -1).sum(axis=2)
+        scores = np.stack([np.bincount(squares, product) for product in products])
+        used = max(np.count_nonzero(np.abs(scores).sum(axis=0)), 2)
+        covariance = inverse @ (scores @ scores.T) @ inverse * (used / (used - 1)) + inverse * ROUNDING
+        return settings, {field: float(max(covariance[i, i], 0.0)) ** 0.5 for i, field in enumerate(fields)}
+
+    def _stepped(self, settings: Any, fields: tuple[str, ...]) -> tuple[Any, np.ndarray, np.ndarray]:
+        """After one step, or the same if no step is better; the slopes, and the inverse of their products."""
+        rest, left = self._of(settings)
+        slopes = []
+        for field in fields:
+            step = STEP_OF.get(field, 0.05 * abs(getattr(settings, field)))
+            moved = self._of(replace(settings, **{field: getattr(settings, field) + step}))[0]
+            slopes.append((rest - moved) / np.float32(step))
+        flat = np.stack(slopes).reshape(len(fields), -1)
+        gram = (flat @ flat.T).astype(np.float64)
         gram[np.diag_indices(len(gram))] *= 1 + 1e-6
         gram[np.diag_indices(len(gram))] += 1e-9
         inverse = np.linalg.inv(gram)
-        step = inverse @ np.einsum("ahwc,hwc->a", slopes, _levels(pair, rest), dtype=np.float64)
+        steps = inverse @ (flat @ rest.ravel()).astype(np.float64)
         for part in (1.0, 0.3):
-            moves = {field: _limited(settings, field, part * float(change)) for field, change in zip(fields, step)}
+            moves = {field: _limited(settings, field, part * float(step)) for field, step in zip(fields, steps)}
             other = replace(settings, **moves)
-            made = pair.after - remake(other)
-            if _power(pair, made) < _power(pair, rest):
-                break
-        else:
-            break
-        settings, rest = other, made
-    left = _levels(pair, rest)
-    rows, cols = (np.arange(0, n, SQUARE) for n in left.shape[:2])
-    products = np.einsum("ahwc,hwc->ahw", slopes, left)
-    scores = np.add.reduceat(np.add.reduceat(products, rows, 1), cols, 2).reshape(len(fields), -1).astype(np.float64)
-    squares = max(np.count_nonzero(np.abs(scores).sum(axis=0)), 2)
-    covariance = inverse @ (scores @ scores.T) @ inverse * (squares / (squares - 1)) + inverse * ROUNDING
-    return settings, {field: float(np.sqrt(max(covariance[i, i], 0.0))) for i, field in enumerate(fields)}
-
-
-def _slope(pair: Pair, remake: Callable[[Any], np.ndarray], settings: Any, field: str) -> np.ndarray:
-    """Change of the copy (h, w, channels) with a field."""
-    value = getattr(settings, field)
-    step = STEP_OF.get(field, 0.05 * abs(value))
-    low, high = (remake(replace(settings, **{field: value + sign * step})).astype(np.float32) for sign in (-1, 1))
-    return _levels(pair, high - low) / np.float32(2 * step)
+            if self.left(other) < left:
+                return other, np.stack(slopes), inverse
+        return settings, np.stack(slopes), inverse
 
 
 def _limited(settings: Any, field: str, change: float) -> float:
     """The value of a field after a step that is not too large."""
     value = float(getattr(settings, field))
-    most = 20 * STEP_OF[field] if field in STEP_OF else 0.1 * abs(value)
+    most = 20 * STEP_OF[field] if field in STEP_OF else 0.15 * abs(value)
     return value + min(max(change, -most), most)
-
-
-def _power(pair: Pair, rest: np.ndarray) -> float:
-    values = rest[pair.mask]
-    return float(np.mean(values * values))
-
-
-def _levels(pair: Pair, values: np.ndarray) -> np.ndarray:
-    return np.where(pair.mask[..., None], in_colour(values), np.float32(0))

@@ -50,6 +50,17 @@ class Fit:
     noise: Callable[[np.ndarray], np.ndarray] | None = None
 
 
+def exact_fit(
+    kind: Any, settings: Any, intervals: dict[str, tuple[float, float]], parameters: dict[str, float] | None = None
+) -> Fit:
+    """A fit of a kind without a random part: it applies what ``kind.apply`` makes of the settings."""
+
+    def apply(image: np.ndarray) -> np.ndarray:
+        return kind.apply(as_bytes(image), settings).astype(np.float32)
+
+    return Fit(parameters or settings.words(), apply, settings=settings, intervals=intervals)
+
+
 def _unchanged(image: np.ndarray) -> np.ndarray:
     return image
 
@@ -59,11 +70,7 @@ PLACE = 16
 
 
 def explained(fit: Fit, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray) -> float:
-    """Share of the squared error, over all channels, that a fit accounts for, 0 to 1; of equal images 1.
-
-    Of a random kind the expected power counts, place by place, but never more than is there; the power of a place may
-    be three standard deviations above the expected one.
-    """
+    """Share of the squared error, over all channels, that a fit accounts for, 0 to 1; of equal images 1."""
     before, after = (image.astype(np.float32) for image in (reference, copy))
     total = float(_sum_of_channels((after - before) ** 2)[mask].sum(dtype=np.float64))
     model = fit.apply(before)
@@ -104,11 +111,7 @@ def clipped_power(level: np.ndarray, sigma: np.ndarray | float) -> np.ndarray:
 
 
 def shared_power(error: np.ndarray, covariance: np.ndarray, power: np.ndarray) -> float:
-    """Share of the power that noise of a covariance of the channels has in common with errors (n, channels).
-
-    `power` is its mean square in each channel after clipping. Noise of the luma has no power where errors are those of
-    chroma, and the other way round.
-    """
+    """Share of the power that noise of a covariance of the channels has in common with errors (n, channels)."""
     measured = error.T.astype(np.float64) @ error / max(len(error), 1)
     values, axes = np.linalg.eigh(measured)
     clipped = np.sqrt(power / np.maximum(np.diag(covariance), 1e-9))
@@ -147,110 +150,56 @@ def robust_scale(values: np.ndarray) -> float:
     return float(np.quantile(np.abs(values), 0.8)) / 1.2816 if values.size else 0.0
 
 
-def median_of_neighbours(values: np.ndarray) -> np.ndarray:
-    """Return the median of the four neighbours of each pixel."""
-    return 0.5 * sum_of_middle_neighbours(values)
-
-
-def sum_of_middle_neighbours(values: np.ndarray) -> np.ndarray:
-    """Return twice the median of the four neighbours of each pixel, in the type of the pixels."""
-    padded = np.pad(values, 1, mode="reflect")
-    n, s, w, e = padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]
-    low = np.maximum(np.minimum(n, s), np.minimum(w, e))
-    high = np.minimum(np.maximum(n, s), np.maximum(w, e))
-    return low + high
-
-
 def fit_line(before: np.ndarray, after: np.ndarray, mask: np.ndarray, *, slope: bool) -> tuple[float, float]:
     """Fit ``after = gain * before + offset`` where 8 bits do not clip it."""
-    x, y, count = _distinct_pairs(before[mask], after[mask])
+    x, y = (values[mask].astype(np.float64) for values in (before, after))
     if x.size == 0:
         return 1.0, 0.0
+    x, y = x[:: -(-x.size // MOST)], y[:: -(-y.size // MOST)]
     usable = (y > 0.5) & (y < 254.5)
-    gain, offset = _line(x, y, count, usable, slope)
+    gain, offset = _line(x, y, usable, slope)
     for _ in range(4):
         line = gain * x + offset
-        scale = _quantile(np.abs(y - line)[usable], count[usable], 0.8) / 1.2816
+        left = np.abs(y - line)[usable]
+        scale = float(np.quantile(left, 0.8)) / 1.2816 if left.size else 0.0
         reach = 2.5 * min(scale, 40.0) + 0.5
         usable = (line - reach > -0.5) & (line + reach < 255.5)
-        if count[usable].sum() < max(8, 0.02 * count.sum()):
+        if np.count_nonzero(usable) < max(8, 0.02 * x.size):
             break
-        gain, offset = _line(x, y, count, usable, slope)
+        gain, offset = _line(x, y, usable, slope)
     return gain, offset
 
 
-def _distinct_pairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs of values, and how often each occurs: pairs of whole grey levels are far fewer than pixels."""
-    if x.size > _MANY and all(np.array_equal(values, np.rint(values)) for values in (x, y)):
-        first, second = int(x.min()), int(y.min())
-        span = int(y.max()) - second + 1
-        codes = (x.astype(np.int32) - first) * span + (y.astype(np.int32) - second)
-        if codes.max() < 4 * x.size:
-            counts = np.bincount(codes)
-            pairs = np.flatnonzero(counts)
-            return pairs // span + float(first), pairs % span + float(second), counts[pairs].astype(np.float64)
-    return x.astype(np.float64), y.astype(np.float64), np.ones(x.size)
+MOST = 30_000
+"""Values from which a line is found; of more, an even choice is taken."""
 
 
-_MANY = 20_000
-"""Pixels from which it is worth while to count equal pairs of grey levels."""
-
-
-def _quantile(values: np.ndarray, count: np.ndarray, share: float) -> float:
-    """As :func:`numpy.quantile`, of values that occur several times; 0 if there are none."""
-    if not values.size:
-        return 0.0
-    if count.max() == 1:
-        return float(np.quantile(values, share))
-    order = np.argsort(values)
-    reached = np.cumsum(count[order])
-    place = share * (reached[-1] - 1)
-    low, high = values[order[np.searchsorted(reached, [np.floor(place), np.ceil(place)], side="right")]]
-    return float(low + (high - low) * (place % 1))
-
-
-def line_fit(kind: str, gain: float, offset: float, mean: float = 128.0) -> Fit:
-    """Return a straight line of the grey levels as a change of contrast or luminance."""
-
-    def apply(image: np.ndarray) -> np.ndarray:
-        return np.clip(np.float32(gain) * image + np.float32(offset), 0, 255)
-
-    if kind == "luminance":
-        return Fit({"offset": offset}, apply)
-    pivot = offset / (1 - gain) if abs(1 - gain) > 1e-3 else mean
-    return Fit({"gain": gain, "pivot": float(np.clip(pivot, 0.0, 255.0))}, apply)
-
-
-def _line(x: np.ndarray, y: np.ndarray, count: np.ndarray, usable: np.ndarray, slope: bool) -> tuple[float, float]:
-    if count[usable].sum() < 8:
-        usable = np.ones(x.size, bool)
-    x, y, count = x[usable], y[usable], count[usable]
-    total = float(count.sum())
-    mean_x, mean_y = float(count @ x) / total, float(count @ y) / total
+def _line(x: np.ndarray, y: np.ndarray, usable: np.ndarray, slope: bool) -> tuple[float, float]:
+    if np.count_nonzero(usable) >= 8:
+        x, y = x[usable], y[usable]
+    mean_x, mean_y = float(x.mean()), float(y.mean())
     x = x - mean_x
-    variance = float(count @ (x * x)) / total
+    variance = float(x @ x) / x.size
     if not slope or variance < 0.25:
         return 1.0, mean_y - mean_x
-    gain = float((count * x) @ (y - mean_y)) / total / variance
-    gain = min(max(gain, 0.02), 20.0)
+    gain = min(max(float(x @ (y - mean_y)) / x.size / variance, 0.02), 20.0)
     return gain, mean_y - gain * mean_x
 
 
 def residual_power(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> float:
     """Return the variance of noise that is clipped to 8 bits, from the side of it that is not clipped."""
-    m, r, count = _distinct_pairs(expected[mask], error[mask])
+    m, r = expected[mask], error[mask].astype(np.float64)
     if r.size == 0:
         return 0.0
-    square = count * r * r
-    total = float(square.sum())
-    sigma = max(float(np.sqrt(total / count.sum())), 0.3)
+    square = r * r
+    sigma = max(float(square.mean()) ** 0.5, 0.3)
     for _ in range(4):
         up, down = m + 3 * sigma < 255, m - 3 * sigma > 0
-        half = 0.5 * float(count[up].sum() + count[down].sum())
+        half = 0.5 * float(np.count_nonzero(up) + np.count_nonzero(down))
         if half < 8:
             break
         power = (square[up & (r > 0)].sum() + square[down & (r < 0)].sum()) / half
         sigma = float(np.sqrt(max(power, 0.09)))
     else:
         return max(float(power) - ROUNDING, 0.0)
-    return max(total / float(count.sum()) - ROUNDING, 0.0)
+    return max(float(square.mean()) - ROUNDING, 0.0)

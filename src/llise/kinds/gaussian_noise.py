@@ -71,17 +71,8 @@ class GaussianNoise(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _added(image, rng.standard_normal(image.shape, dtype=np.float32))
 
-    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        noise = rng.standard_normal(image.shape, dtype=np.float32)
-        scale = 1.0
-        if rng.random() < 0.15:
-            local = 1 + rng.uniform(-0.4, 0.4) * (image.astype(np.float32) - 128) / 128
-            noise *= local
-            scale = float(np.sqrt(np.mean(local**2)))
-        return Draw(_added(image, noise), 80.0, lambda strength: {"sigma": scale * strength})
-
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        law = str(rng.choice(["normal", "uniform", "laplace", "triangular"], p=[0.7, 0.16, 0.08, 0.06]))
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+        law = str(rng.choice(["normal", "triangular"], p=[0.92, 0.08]))
         common = float(rng.choice([0.0, 1.0, rng.uniform(0, 1)], p=[0.62, 0.28, 0.1]))
         growth = str(rng.choice(["even", "tilt", "middle", "light"], p=[0.84, 0.1, 0.03, 0.03]))
         tilt = float(rng.uniform(-0.4, 0.4)) if growth == "tilt" else 0.0
@@ -91,7 +82,7 @@ class GaussianNoise(Kind):
         settings = GaussianNoiseSettings(
             0.0, draw_seed(rng), law, common, space, growth, tilt, rounding=draw_rounding(rng)
         )
-        if growth in ("even", "middle") and law in ("normal", "uniform") and rng.random() < 0.25:
+        if growth in ("even", "middle") and law == "normal" and rng.random() < 0.25:
             pattern = float(rng.choice([0.0, 0.6]))
             settings = replace(settings, rows=True, whole=True, pattern=pattern, rounding="nearest")
         return drawn(self, image, lambda s: replace(settings, sigma=s), 90.0, lambda e: e**0.5)
@@ -144,9 +135,6 @@ class GaussianNoise(Kind):
         reach = max(1.645 * noise.deviation, 0.008) * noise.sigma + 0.06
         words = {"sigma": (max(noise.sigma - reach, 0.0), noise.sigma + reach)}
         return Fit({"sigma": noise.sigma}, draw=draw, settings=settings, intervals=words, noise=power)
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        return noise_fit(float(np.sqrt(residual_power(after - before, before, mask))))
 
 
 def local_deviation(image: np.ndarray, settings: GaussianNoiseSettings) -> np.ndarray | np.float32:
@@ -246,7 +234,7 @@ def _channel_spread(errors: np.ndarray, law: str) -> np.ndarray:
     return planes if apart[1] < 0.3 * apart[0] else even
 
 
-KURTOSIS = {"normal": 3.0, "uniform": 1.8, "triangular": 2.4, "laplace": 6.0}
+KURTOSIS = {"normal": 3.0, "triangular": 2.4}
 
 
 def _tilt(errors: np.ndarray, expected: np.ndarray, sigma: float) -> tuple[float, float, float]:
@@ -269,15 +257,6 @@ def _tilt(errors: np.ndarray, expected: np.ndarray, sigma: float) -> tuple[float
 
 MOST_TILT = 0.45
 """Tilt up to which noise is drawn as noise of one deviation."""
-
-
-def noise_fit(sigma: float) -> Fit:
-    """Return noise of a standard deviation as the result of an estimate."""
-
-    def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return np.clip(np.rint(image + np.float32(sigma) * rng.standard_normal(image.shape, dtype=np.float32)), 0, 255)
-
-    return Fit({"sigma": sigma}, draw=draw)
 
 
 def _added(image: np.ndarray, noise: np.ndarray) -> Path:

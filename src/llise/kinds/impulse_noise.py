@@ -8,11 +8,8 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
-from llise.kinds.fitting import Fit, as_bytes, in_colour, median_of_neighbours, robust_scale
+from llise.kinds.fitting import Fit, as_bytes, in_colour
 from llise.kinds.programs import draw_seed
-
-EXTREMES = (255.0,), (0.0,)
-"""Levels of white and of black impulses that nothing came after."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +51,7 @@ class ImpulseNoise(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _OrderedImpulses(image, rng)
 
-    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        salt = 0.5 if rng.random() < 0.4 else rng.uniform(0.0, 1.0)
-        order = rng.random(image.shape, dtype=np.float32)
-        values = np.where(rng.random(image.shape, dtype=np.float32) < salt, np.uint8(255), np.uint8(0))
-        return Draw(
-            lambda strength: np.where(order < strength**2, values, image),
-            0.6,
-            lambda strength: {"share": strength**2, "salt": salt},
-        )
-
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         salt = float(rng.choice([0.5, 0.0, 1.0, rng.uniform(0, 1)], p=[0.45, 0.06, 0.06, 0.43]))
         whole, any_level = bool(rng.random() < 0.5), bool(rng.random() < 0.22)
         low, high = 0, 255
@@ -110,10 +97,6 @@ class ImpulseNoise(Kind):
             return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
 
         return Fit(settings.words(), draw=draw, settings=settings, intervals=intervals, noise=power)
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        _, share, salt = count_impulses(before, after, mask)
-        return impulse_fit(share, salt)
 
 
 def measure_impulses(
@@ -163,56 +146,6 @@ def _scattered(far: np.ndarray, looked: np.ndarray) -> np.ndarray:
     return kept
 
 
-def impulse_fit(share: float, salt: float) -> Fit:
-    """Return impulses of a share and a chance of white as the result of an estimate."""
-
-    def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        chance = rng.random(image.shape, dtype=np.float32)
-        values = np.where(chance < share * salt, np.float32(255), np.float32(0))
-        return np.where(chance < share, values, image)
-
-    return Fit({"share": share, "salt": salt}, draw=draw)
-
-
-def find_impulses(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Find pixels whose change differs much from that of their neighbours, in the direction in which they stand out."""
-    change = after - before
-    apart = change - median_of_neighbours(change)
-    size = np.abs(apart)
-    peak = after - median_of_neighbours(after)
-    return (size > 4.5 * robust_scale(apart) + 3) & (peak * np.sign(apart) > 0.5 * size)
-
-
-def count_impulses(
-    expected: np.ndarray,
-    after: np.ndarray,
-    mask: np.ndarray,
-    scale: float = 0.0,
-    levels: tuple[tuple[float, ...], tuple[float, ...]] | None = None,
-) -> tuple[np.ndarray, float, float]:
-    """Count the pixels that are far from what is expected, apart for black and for white ones."""
-    error = after - expected
-    least = 5 * scale + 0.5
-    hit = np.zeros(mask.shape, bool)
-    shares = []
-    for sign, extreme in ((1, 255.0), (-1, 0.0)):
-        far = mask & (sign * error > least)
-        level = float(np.median(after[far])) if far.any() else extreme
-        if levels is not None:
-            choice = levels[0] if sign > 0 else levels[1]
-            level = max(choice, key=lambda at: np.count_nonzero(far & (np.abs(after - at) <= 0.5)))
-        exact = far & (np.abs(after - level) <= (1.0 if levels is None else 0.5))
-        if levels is not None or np.count_nonzero(exact) > 0.6 * np.count_nonzero(far):
-            far = exact
-        else:
-            level = extreme
-        visible = int(np.count_nonzero(mask & (sign * (level - expected) > least)))
-        shares.append(int(np.count_nonzero(far)) / max(visible, 1))
-        hit |= far
-    share = min(sum(shares), 1.0)
-    return hit, share, min(shares[0] / share, 1.0) if share else 0.5
-
-
 class _OrderedImpulses(SolvablePath):
     """Pixels become 0 or 255 in a random order; a stronger copy hits the same pixels and more."""
 
@@ -228,11 +161,7 @@ class _OrderedImpulses(SolvablePath):
         return copy
 
     def solve(self, reference: np.ndarray, wanted: float) -> float:
-        """Return the share of pixels whose error comes nearest: the error is a running sum along the order.
-
-        A running sum misses the wanted error by up to one pixel's worth, which is much in a small image. So the last
-        two pixels are not the next in the order but the two, of all that are left, whose errors fill the gap best.
-        """
+        """Return the share of pixels whose error comes nearest: the error is a running sum along the order."""
         clean = reference.ravel().astype(np.int32)
         before = (self.image.ravel() - clean) ** 2
         gain = ((self.values - clean) ** 2 - before)[self.order]

@@ -8,21 +8,13 @@ from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn, exact_fit
+from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
 from llise.kinds.estimation import pair_of
-from llise.kinds.fitting import Fit
-from llise.kinds.grey import quantise
+from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.jpeg_coder import FACTORS, SIDE, JpegSettings, coded, steps_of
-from llise.kinds.jpeg_quality import CoefficientPairs, nearest_quality
+from llise.kinds.jpeg_quality import nearest_quality
 from llise.kinds.jpeg_search import find_jpeg
-from llise.kinds.jpeg_tables import (
-    CHROMA_TABLE,
-    FLATTER_TABLE,
-    STANDARD_TABLE,
-    VIDEO_TABLE,
-    quality_of,
-    quality_table,
-)
+from llise.kinds.jpeg_tables import CHROMA_TABLE, FLATTER_TABLE, STANDARD_TABLE, VIDEO_TABLE, quality_of, quality_table
 
 _FREQUENCY = np.add.outer(np.arange(SIDE), np.arange(SIDE))
 _QUALITIES = 2, 95
@@ -37,15 +29,6 @@ class Jpeg(Kind):
     At random, the coder is Pillow at a whole quality, or has the standard tables or those of other programs, scaled; it
     may round more coefficients to zero, and its grid may begin elsewhere. The parameter of a draw is ``quality``: that
     of the standard table which comes nearest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg import Jpeg
-    >>> image = np.arange(256, dtype=np.uint8).reshape(16, 16)
-    >>> copy = Jpeg().path(image, np.random.default_rng(0))(4.0)
-    >>> copy.dtype, bool((copy == image).all())
-    (dtype('uint8'), False)
     """
 
     name = "jpeg"
@@ -63,7 +46,7 @@ class Jpeg(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ScaledTable(image)
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         way = list(_WAYS)[rng.choice(len(_WAYS), p=list(_WAYS.values()))]
         at, end = way(rng)
         subsampling = str(rng.choice(list(FACTORS), p=[0.32, 0.16, 0.52])) if image.ndim == 3 else "4:4:4"
@@ -78,8 +61,6 @@ class Jpeg(Kind):
 
         return drawn(self, image, settings, end)
 
-    draw_grey = draw_program
-
     def apply(self, image: np.ndarray, settings: JpegSettings) -> np.ndarray:
         return coded(image, settings)
 
@@ -91,36 +72,6 @@ class Jpeg(Kind):
             return None
         settings, qualities = find_jpeg(pair, start)
         return exact_fit(self, settings, {"quality": qualities})
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        return jpeg_fit(*CoefficientPairs(before, after, mask).nearest_table())
-
-
-def jpeg_fit(quality: float, table: np.ndarray | None = None, rounding: float = 0.5) -> Fit:
-    """Return a JPEG of a quality as the result of an estimate.
-
-    Parameters
-    ----------
-    quality : float
-        Quality from 1 to 100.
-    table : ndarray, shape (8, 8), optional
-        Quantiser steps; those of the quality if left out.
-    rounding : float
-        Part of a step from which the coder rounds up, see :func:`code_jpeg`.
-
-    Returns
-    -------
-    Fit
-        Its ``apply`` codes and decodes an image.
-
-    Examples
-    --------
-    >>> from llise.kinds.jpeg import jpeg_fit
-    >>> jpeg_fit(30.0).parameters
-    {'quality': 30.0}
-    """
-    steps = quality_table(round(quality)) if table is None else table
-    return Fit({"quality": quality}, lambda image: code_jpeg(quantise(image), steps, rounding).astype(np.float32))
 
 
 def code_jpeg(image: np.ndarray, table: np.ndarray, rounding: float = 0.5) -> np.ndarray:
@@ -172,11 +123,7 @@ class _ScaledTable(CoderPath):
         return table
 
     def alternatives(self, wanted: float) -> list[Path]:
-        """Return paths with a fixed step of the block means, whose own error is just below the wanted one.
-
-        In smooth images it is this one step that makes the error jump; with it fixed, the others change the error
-        finely.
-        """
+        """Return paths with a fixed step of the block means, whose own error is just below the wanted one."""
         padded = np.pad(self.image, [(0, -n % SIDE) for n in self.image.shape], mode="edge")
         rows, cols = (n // SIDE for n in padded.shape)
         means = padded.reshape(rows, SIDE, cols, SIDE).mean(axis=(1, 3)) - 128.0

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 from PIL import Image
 
+from llise.colours import WEIGHTS
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
 from llise.kinds.estimation import Pair, pair_of
 from llise.kinds.fitting import Fit, as_bytes
@@ -21,12 +22,11 @@ TOLERANCE = 0.004
 _START_OF_DATA = b"\xff\x93"
 _STRONGEST = 128.0
 _TRIES = 8
-_ESTIMATE_TRIES = 4
-_CLOSE = 0.05
-"""Share of the error from which a fit tries other options of the coder."""
+_CLOSE, _FAR = 0.05, 0.9
+"""Shares of the error that is left between which a fit tries other options of the coder."""
 
-_UNUSUAL = 0.3
-"""Share of the error from which an estimate tries tiles and few resolutions, if a usual coding leaves as much."""
+WINDOW = 192
+"""Most rows and columns on which codings are compared."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,6 @@ class Jpeg2000(Kind):
     code blocks of 16 to 64 pixels, in one tile or in several, in one quality layer or in several, and the coder is
     asked for an error or, with tiles, for a file size. The parameter of a draw is ``rate``, the size of the coded data
     in bits per pixel, without the file's header.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg2000 import Jpeg2000
-    >>> image = np.add.outer(np.arange(64) ** 2 % 91, np.arange(64)).astype(np.uint8)
-    >>> copy = Jpeg2000().path(image, np.random.default_rng(0))(10.0)
-    >>> copy.dtype, bool(3 < (copy.astype(float) - image).std() < 20)
-    (dtype('uint8'), True)
     """
 
     name = "jpeg2000"
@@ -96,9 +87,9 @@ class Jpeg2000(Kind):
     letter, page_color = "W", "#332288"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
-        return _ByError(image, {"irreversible": True})
+        return _ByError(image, Jpeg2000Settings((1.0,)))
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         one = _draw_settings(image.shape, rng)
         layers = int(rng.choice([1, 1, 1, 2, 3, 5]))
         by_size = bool(rng.random() < 0.4) and min(image.shape[:2]) >= 32
@@ -123,8 +114,6 @@ class Jpeg2000(Kind):
         path: Callable[[float], np.ndarray] = lambda strength: self.apply(image, unrated(strength))
         return drawn(self, image, settings, end, first, path)
 
-    draw_grey = draw_program
-
     def apply(self, image: np.ndarray, settings: Jpeg2000Settings) -> np.ndarray:
         return code_jpeg2000(image, **settings.options(image.shape))[0]
 
@@ -140,7 +129,7 @@ class Jpeg2000(Kind):
         part = Pair(*(image[box] for image in pair))
         if min(part.mask.shape) < 16:
             return None
-        settings, interval = find_jpeg2000(part, start)
+        settings, interval = find_jpeg2000(part.cut(WINDOW), start)
 
         def apply(image: np.ndarray) -> np.ndarray:
             made = image.astype(np.float32, copy=True)
@@ -149,81 +138,32 @@ class Jpeg2000(Kind):
 
         return Fit(settings.words(), apply, settings=settings, intervals={"rate": interval})
 
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        if not mask.any():
-            return Fit({})
-        # Outside the pixels to compare, the image may be mirrored; the coder shall not see that.
-        rows, cols = (slice(int(at[0]), int(at[-1]) + 1) for at in (np.flatnonzero(mask.any(axis=i)) for i in (1, 0)))
-        return fit_jpeg2000(before, after, mask, (rows, cols))
-
-
-def fit_jpeg2000(
-    before: np.ndarray, after: np.ndarray, mask: np.ndarray, box: tuple[slice, slice] = (slice(None), slice(None))
-) -> Fit:
-    """Find the coding of an image that comes nearest to a copy.
-
-    The coder shares bits out over all that it codes, so that it can be repeated exactly only on the whole of it.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Image and copy.
-    mask : ndarray of bool, shape (h, w)
-        Pixels to compare, at least one.
-    box : tuple of slice
-        What was coded; all of the image if left out.
-
-    Returns
-    -------
-    Fit
-        Its ``apply`` codes and decodes the box of an image of the same shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg2000 import Jpeg2000, fit_jpeg2000
-    >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
-    >>> copy = Jpeg2000().path(image, np.random.default_rng(0))(12.0)
-    >>> left = np.arange(64) < 32 * np.ones((64, 1))
-    >>> fit = fit_jpeg2000(*(picture.astype(np.float32) for picture in (image, copy)), left)
-    >>> float(np.abs(fit.apply(image.astype(np.float32)) - copy)[left].mean()) < 2
-    True
-    """
-    image = quantise(before[box])
-    wanted = float(np.mean((after - before)[mask] ** 2))
-    if min(image.shape) < 16 or wanted <= 0:
-        return Fit({})  # too small to be coded, or not changed
-    best = _Codings(image, after[box], mask[box]).nearest(wanted)
-
-    def apply(whole: np.ndarray) -> np.ndarray:
-        coded = whole.astype(np.float32, copy=True)
-        coded[box] = _ByError(quantise(whole[box]), best.options)(best.strength)
-        return coded
-
-    return Fit({"rate": best.rate}, apply)
-
 
 def find_jpeg2000(pair: Pair, start: Jpeg2000Settings | None = None) -> tuple[Jpeg2000Settings, tuple[float, float]]:
-    """The coding that comes nearest to a copy, and an interval of its rate."""
-    trials = _Trials(pair)
-    if start is not None and trials.left(start) <= 0.02 * pair.change:
-        best = start
+    """The coding that comes nearest to a copy, and an interval of its rate: first of the luma, which is quicker."""
+    luma = pair
+    if pair.before.ndim == 3:
+        luma = Pair(quantise(pair.before @ WEIGHTS), pair.after @ WEIGHTS, pair.mask)
+    trials = _Trials(luma)
+    if start is not None and trials.left(start) <= 0.02 * luma.change:
+        best = usual = start
     else:
-        color = pair.before.ndim == 3
-        best = trials.matched(Jpeg2000Settings((35.0,)))
-        for irreversible in (True, False):
-            for mct in (True, False)[: 1 + color]:
-                best = min(best, trials.matched(replace(best, irreversible=irreversible, mct=mct)), key=trials.left)
-        if trials.left(best) > _CLOSE * pair.change:
+        best = trials.matched(Jpeg2000Settings((trials.first(),)), 3)
+        best = min(best, trials.matched(replace(best, irreversible=False), 2), key=trials.left)
+        usual = best
+        if _CLOSE * luma.change < trials.left(best) < _FAR * luma.change:
             best = _other_options(trials, best)
-        best = trials.matched(best, near=0.02)
+    if pair.before.ndim == 3:
+        trials = _Trials(pair)
+        ways = dict.fromkeys([best, replace(best, mct=False), replace(usual, mct=False)])
+        best = min((trials.matched(one, 2) for one in ways), key=trials.left)
+    best = trials.matched(best, 2, near=0.02)
     decibels = best.layers[-1]
-    step = 1.0 if best.mode == "dB" else 0.1 * decibels
-    low, high = (replace(best, layers=(*best.layers[:-1], decibels + sign * step)) for sign in (-1, 1))
-    slope = abs(trials.code(high).rate - trials.code(low).rate) / 2  # for a decibel, as errors are off by a quarter
+    other = replace(best, layers=(*best.layers[:-1], decibels + 1.0 if best.mode == "dB" else 0.9 * decibels))
+    rate = trials.code(best).rate
+    slope = abs(trials.code(other).rate - rate)  # for a decibel, as errors are off by a quarter
     share = trials.left(best) / max(pair.change, 1e-9)
-    reach, rate = slope * min(0.2 + 8 * share, 6.0), trials.code(best).rate
-    highest = rate
+    reach, highest = slope * min(0.2 + 8 * share, 6.0), rate
     if best.mode == "dB" and len(best.layers) == 1:  # layers show in the rate, hardly in the picture
         layers = tuple(max(decibels - 3.0 * i, 1.0) for i in (4, 3, 2, 1, 0))
         highest = max(highest, trials.code(replace(best, layers=layers)).rate)
@@ -239,9 +179,9 @@ def _other_options(trials: _Trials, best: Jpeg2000Settings) -> Jpeg2000Settings:
         "block": [(16, 16), (32, 32), (32, 64), (16, 32)],
     }
     for field, values in options.items():
-        other = min((replace(best, **{field: value}) for value in values), key=trials.left)
+        other = min((replace(best, **{field: value}) for value in values), key=trials.left, default=best)
         if trials.left(other) < trials.left(best):
-            best = min(best, trials.matched(other), key=trials.left)
+            best = min(best, trials.matched(other, 2), key=trials.left)
     return best
 
 
@@ -260,6 +200,10 @@ class _Trials:
         self.pair = pair
         self.known: dict[Jpeg2000Settings, _Coded] = {}
 
+    def first(self) -> float:
+        """Decibels for about the error of the copy."""
+        return float(np.clip(10 * np.log10(255**2 / (0.92 * self.pair.change + 0.01)), 3.0, 70.0))
+
     def code(self, settings: Jpeg2000Settings) -> _Coded:
         if settings not in self.known:
             made, rate = code_jpeg2000(self.pair.before, **settings.options(self.pair.before.shape))
@@ -270,14 +214,12 @@ class _Trials:
     def left(self, settings: Jpeg2000Settings) -> float:
         return self.code(settings).left
 
-    def matched(self, settings: Jpeg2000Settings, near: float = 0.1) -> Jpeg2000Settings:
+    def matched(self, settings: Jpeg2000Settings, most: int, near: float = 0.1) -> Jpeg2000Settings:
         """Asked for the error with which its own error is that of the copy."""
         wanted, best = self.pair.change, settings
-        for attempt in range(_ESTIMATE_TRIES):
-            if attempt == 0 and len(self.known) == 0:
-                settings = replace(settings, layers=(float(10 * np.log10(255**2 / (0.92 * wanted))),))
+        for _ in range(most):
             coded = self.code(settings)
-            if self.left(settings) < self.left(best):
+            if coded.left < self.left(best):
                 best = settings
             miss = 10 * float(np.log10((coded.own + 0.01) / (wanted + 0.01)))
             if abs(miss) < near:
@@ -286,95 +228,13 @@ class _Trials:
         return best
 
 
-class _Coding(NamedTuple):
-    """How an image was coded, and the mean squared error that is left to the copy."""
-
-    strength: float
-    rate: float
-    options: dict[str, Any]
-    error: float
-
-
-class _Codings:
-    """The search for the coding of an image that comes nearest to a copy."""
-
-    def __init__(self, image: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
-        self.image = image
-        self.after = after
-        self.mask = mask
-
-    def code(self, strength: float, options: dict[str, Any]) -> tuple[_Coding, float]:
-        """Code once; also return the mean squared error of the coding itself."""
-        coder = _ByError(self.image, options)
-        copy = coder(strength).astype(np.float32)
-        rest, own = ((copy - other)[self.mask] for other in (self.after, self.image))
-        coding = _Coding(strength, coder.rate(strength), options, float(rest @ rest) / rest.size)
-        return coding, float(own @ own) / own.size
-
-    def nearest(self, wanted: float) -> _Coding:
-        """Match the error of the copy with both wavelets; where that leaves much, look for other settings."""
-        best = min((self.matched(wanted, {"irreversible": bool(i)}) for i in (1, 0)), key=_left)
-        if best.error <= _UNUSUAL * wanted:
-            return best
-        for factor in (0.75, 0.55, 0.4):  # the error of the copy may have other causes as well
-            weaker, _ = self.code(factor * best.strength, best.options)
-            if weaker.error > best.error:
-                break
-            best = weaker
-        changes: list[dict[str, Any]] = [{"num_resolutions": 3}]
-        changes += [{"tile_size": (size, size)} for size in (64, 128, 256) if size <= max(self.image.shape) / 2]
-        other = min((self.code(best.strength, {**best.options, **change})[0] for change in changes), key=_left)
-        return min(best, self.matched(wanted, other.options), key=_left) if other.error < best.error else best
-
-    def matched(self, wanted: float, options: dict[str, Any]) -> _Coding:
-        """The coding whose own error comes nearest to the wanted one."""
-        strength, nearest = _first_try(wanted), np.inf
-        for _ in range(_ESTIMATE_TRIES):
-            coding, error = self.code(strength, options)
-            miss = abs(np.log((error + 0.01) / (wanted + 0.01)))
-            if miss < nearest:
-                best, nearest = coding, miss
-            if miss < 0.03:
-                break
-            strength = float(np.clip(strength * np.sqrt((wanted + 0.01) / (error + 0.01)), 0.1, _STRONGEST))
-        return best
-
-
-def _left(coding: _Coding) -> float:
-    return coding.error
-
-
 def _first_try(wanted: float) -> float:
     """Strength at which small images have about the wanted error: coders exceed what they are asked for."""
     return 0.96 * float(np.sqrt(wanted))
 
 
 def code_jpeg2000(image: np.ndarray, **options: Any) -> tuple[np.ndarray, float]:
-    """Code an 8-bit image as JPEG 2000 and decode it.
-
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (h, w)
-        Grey image.
-    **options
-        Options of Pillow's writer of JPEG 2000, such as ``quality_mode`` and ``quality_layers``.
-
-    Returns
-    -------
-    copy : ndarray of uint8, shape (h, w)
-        The decoded image.
-    rate : float
-        Size of the coded data, without the header, in bits per pixel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg2000 import code_jpeg2000
-    >>> image = np.add.outer(np.arange(64), np.arange(64)).astype(np.uint8)
-    >>> copy, rate = code_jpeg2000(image)  # without loss, unless options say otherwise
-    >>> bool((copy == image).all()), 0.1 < rate < 8
-    (True, True)
-    """
+    """Code an 8-bit image as JPEG 2000 and decode it."""
     stream = io.BytesIO()
     Image.fromarray(image).save(stream, "JPEG2000", no_jp2=True, **options)
     code = stream.getvalue()
@@ -385,71 +245,41 @@ def code_jpeg2000(image: np.ndarray, **options: Any) -> tuple[np.ndarray, float]
 
 
 class _ByError(SolvablePath):
-    """JPEG 2000 with certain options, asked for a mean squared error: the square of the strength.
+    """JPEG 2000 that is asked for a mean squared error: the square of the strength."""
 
-    The last result is remembered, since its rate is asked for after its image.
-    """
-
-    def __init__(self, image: np.ndarray, options: dict[str, Any], layers: int = 1) -> None:
-        self.image = image
-        self.options = options
-        self.layers = layers
-        self._last: tuple[float, np.ndarray, float] | None = None
+    def __init__(self, image: np.ndarray, settings: Jpeg2000Settings) -> None:
+        self.image, self.settings = image, settings
 
     def __call__(self, strength: float) -> np.ndarray:
-        return self._coded(strength)[0].copy()
-
-    def rate(self, strength: float) -> float:
-        """Return the size of the coded data in bits per pixel."""
-        return self._coded(strength)[1]
-
-    def _coded(self, strength: float) -> tuple[np.ndarray, float]:
         if strength <= 0:
-            return self.image, 8.0
-        if self._last is None or self._last[0] != strength:
-            self._last = strength, *code_jpeg2000(self.image, **self.options, **self.quality(strength))
-        return self._last[1:]
-
-    def quality(self, strength: float) -> dict[str, Any]:
-        """Return the options that a strength stands for."""
-        decibels = float(20 * np.log10(255 / strength))
-        layers = np.linspace(decibels, max(decibels - 12.0, 1.0), self.layers)[::-1]
-        return {"quality_mode": "dB", "quality_layers": layers.tolist()}
+            return self.image.copy()
+        settings = replace(self.settings, layers=(float(20 * np.log10(255 / strength)),))
+        return code_jpeg2000(self.image, **settings.options(self.image.shape))[0]
 
     def solve(self, reference: np.ndarray, wanted: float) -> float:
-        """Return the strength whose error comes nearest.
-
-        The error comes near what the coder is asked for, but jumps. Where it jumps over the wanted one, other code
-        blocks and numbers of resolutions are tried, which jump elsewhere; the options of the nearest copy are kept.
-        """
+        """Return the strength whose error comes nearest."""
         if wanted <= mse(reference, self.image):
             return 0.0
-        best, nearest = (0.0, self.options), np.inf
-        for change in _settings(min(self.image.shape)):
-            self.options, self._last = {**self.options, **change}, None
+        best, nearest = (0.0, self.settings), np.inf
+        for block, resolutions in _SIZES:
+            self.settings = replace(self.settings, block=(block, block), resolutions=resolutions)
             strength = float(np.sqrt(wanted))
             for _ in range(_TRIES):
                 error = mse(reference, self(strength))
                 miss = abs(error / wanted - 1)
                 if miss < nearest:
-                    best, nearest = (strength, self.options), miss
+                    best, nearest = (strength, self.settings), miss
                 if miss < TOLERANCE or error == 0:
                     break
                 strength = float(np.clip(strength * np.sqrt(wanted / error), 0.01, _STRONGEST))
             if nearest < TOLERANCE:
                 break
-        strength, self.options = best
-        self._last = None
+        strength, self.settings = best
         return strength
 
 
-def _settings(side: int) -> list[dict[str, Any]]:
-    """Sizes of code blocks and numbers of resolutions for an image of a side, the usual ones first."""
-    pairs = [(64, 6), (16, 6), (32, 6), (16, 5), (16, 4), (8, 6), (64, 5), (32, 5), (8, 5), (8, 4), (32, 4), (4, 5)]
-    return [
-        {"codeblock_size": (block, block), "num_resolutions": min(resolutions, int(np.log2(side)) + 1)}
-        for block, resolutions in pairs
-    ]
+_SIZES = ((64, 6), (16, 6), (32, 6), (16, 5), (16, 4), (8, 6), (64, 5), (32, 5), (8, 5), (8, 4), (32, 4), (4, 5))
+"""Sizes of code blocks and numbers of resolutions, the usual ones first."""
 
 
 def _ratio(strength: float) -> float:

@@ -14,9 +14,7 @@ from llise.kinds.jpeg_tables import (
     FLATTER_TABLE,
     STANDARD_TABLE,
     VIDEO_TABLE,
-    quality_of,
     quality_table,
-    scale_of,
 )
 
 QUALITIES = np.arange(1, 101)
@@ -25,9 +23,8 @@ QUALITIES = np.arange(1, 101)
 WELL_CODED, ROUNDED = 27.0, 0.85
 """Cost of a table, and its share of that of no coding at all, between which other ways of rounding are tried."""
 
-FINER = 0.85
-"""Share of the cost of a whole quality's table up to which the standard table with another factor is preferred to
-it."""
+OWN = 0.7
+"""Share of the cost of a known program's table up to which single steps are preferred to it."""
 
 TIE = 0.02
 """Cost of a step that is e times as large as a likely one."""
@@ -35,23 +32,16 @@ TIE = 0.02
 ROUNDINGS = (0.46, 0.42, 0.375, 0.333, 0.3)
 """What a coder may add to a number of steps before its fraction is cut off, besides one half."""
 
-COMB_BLOCKS = 130
-"""Blocks from which single steps are found; every so many of those that are compared."""
-
-MOST_BLOCKS = 400
-"""Blocks whose coefficients are compared; of more, an even choice is taken."""
+FEW_BLOCKS, MOST_BLOCKS = 100, 250
+"""Blocks on which ways of rounding are compared, and all blocks that are compared; of more, an even choice is taken."""
 
 UNEVEN, LEAST_UNEVEN = 4.0, 16
 """Range of greys of a block from which it tells steps, and the fewest such blocks without clipped pixels: if there are
 fewer, clipped ones are compared too."""
 
-WIDE, NEAR = 14.4, 2.16
-"""Step from which multiples can be told, 5 in most blocks, and distance from a multiple up to which a coefficient is at
-it, against what rounding moves it by."""
-
 _BLOCK = 8
 _LEVEL = 128.0 * _BLOCK
-_DEVIATION = np.float32(1.2 * np.sqrt(ROUNDING))
+_PLACES = np.arange(_BLOCK * _BLOCK)
 _STEPS = np.arange(1, 256, dtype=np.float32)[:, None]
 _TABLES = np.stack([quality_table(int(quality)).ravel() for quality in QUALITIES]).astype(np.float32)
 
@@ -71,31 +61,7 @@ _PROGRAM_TABLES = np.clip(
 
 
 class CoefficientPairs:
-    """Cosine coefficients of the blocks of two images.
-
-    Parameters
-    ----------
-    before, after : ndarray, shape (h, w)
-        Images before and after coding, cut on JPEG's grid.
-    mask : ndarray of bool, shape (h, w)
-        Only blocks all of whose pixels are in the mask are used; if there is none, all blocks with half of theirs.
-
-    Attributes
-    ----------
-    before, after : ndarray of float32, shape (n, 64)
-        Coefficients; those of block means are relative to mid-grey, as the coder has them.
-    deviations : ndarray of float32, shape (n, 64)
-        By how much rounding to whole grey levels moves coefficients of `after`. All pixels of an even block are rounded
-        alike, so that its mean is moved most.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.jpeg_quality import CoefficientPairs
-    >>> image = np.full((16, 16), 130.0)
-    >>> abs(CoefficientPairs(image, image, np.ones((16, 16), bool)).after[0, :2].round(3))
-    array([16.,  0.], dtype=float32)
-    """
+    """Cosine coefficients (n, 64) of the blocks of two images; those of block means are relative to mid-grey."""
 
     def __init__(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> None:
         filled = _cut(mask).mean(axis=1)
@@ -111,79 +77,33 @@ class CoefficientPairs:
         chosen = chosen[np.linspace(0, chosen.size - 1, min(chosen.size, MOST_BLOCKS)).astype(int)]
         self.before = _coefficients(_cut(before)[chosen])
         self.after = _coefficients(after_pixels[chosen])
-        self.deviations = np.full(self.after.shape, _DEVIATION)
-        self.deviations[np.ptp(after_pixels[chosen], axis=1) == 0, 0] *= _BLOCK
+        error = (self.after - self.before) ** 2
+        self.largest = np.float32(16 * np.median(error) + 400) if error.size else np.float32(0)
+        self.change = float(np.minimum(error, self.largest).mean(axis=0).sum()) if error.size else 0.0
 
-    def nearest_table(self) -> tuple[float, np.ndarray, float]:
-        """Return the quality, table and rounding with which coding `before` comes nearest to `after`.
-
-        Returns
-        -------
-        quality : float
-            From 1 to 100; a whole one unless the standard table with a factor between two qualities comes nearer.
-        table : ndarray, shape (8, 8)
-            The table of that quality, or another one if that comes much nearer.
-        rounding : float
-            Part of a step from which the coder rounds up: 0.5, or less if that comes much nearer.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg import Jpeg
-        >>> from llise.kinds.jpeg_quality import CoefficientPairs
-        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
-        >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
-        >>> round(CoefficientPairs(image, copy, np.ones((64, 64), bool)).nearest_table()[0], 1)
-        20.0
-        """
+    def nearest_table(self) -> tuple[np.ndarray, float]:
+        """Steps (64,) and rounding with which coding comes nearest: those of known programs where they do as well."""
         if self.before.size == 0:
-            return 100.0, quality_table(100), 0.5
-        largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
+            return quality_table(100).ravel(), 0.5
+        table, cost = _nearest_program(self._by_step)
+        rounding, by_step = 0.5, self._by_step
+        if WELL_CODED < float(by_step.min(axis=0).sum()) / OWN < ROUNDED * self.change and cost > 64 * 0.5:
+            few = slice(None, None, max(1, len(self.after) // FEW_BLOCKS))
+            costs = {r: _costs_by_step(self.before[few], self.after[few], self.largest, r) for r in (0.5, *ROUNDINGS)}
+            rounding = min(costs, key=lambda r: float(costs[r].min(axis=0).sum()))
+            if rounding != 0.5:
+                rounding = self._rounding(costs[rounding].argmin(axis=0) + 1)
+                by_step = _costs_by_step(self.before, self.after, self.largest, rounding)
+                table, cost = _nearest_program(by_step)
+        single = _single_steps(by_step, table)
+        found = float(by_step[single.astype(int) - 1, _PLACES].sum())
+        return (table if cost <= (found + 64 * ROUNDING) / OWN else single), rounding
 
-        by_step = self._by_step
-        costs = _by_table(by_step).tolist()
-        index = int(np.argmin(costs))
-        if costs[index] < 64 * 0.5:
-            return *_answer(index), 0.5
-        quality, finer = _finer_quality(by_step, index)
-        if finer[0] > FINER * costs[index]:
-            quality, finer = float(QUALITIES[index]), (costs[index], _TABLES[index], 0.5)
-        single = self._single_steps(by_step, 0.5, index)
-        choices = [finer, single]
-        whole = float(np.minimum((self.after - self.before) ** 2, largest).mean(axis=0).sum())
-        if WELL_CODED < single[0] < ROUNDED * whole:
-            few = slice(None, None, max(1, len(self.after) // COMB_BLOCKS))
-            trials = {r: _costs_by_step(self.before[few], self.after[few], largest, r) for r in ROUNDINGS}
-            rounding = min(trials, key=lambda r: float(trials[r].min(axis=0).sum()))
-            by_step = _costs_by_step(self.before, self.after, largest, rounding)
-            choices.append(self._single_steps(by_step, rounding, index))
-        _, table, rounding = min(choices, key=lambda choice: choice[0])
-        return quality, table.reshape(_BLOCK, _BLOCK).astype(float), rounding
-
-    def program_table(self, table: np.ndarray, rounding: float) -> tuple[np.ndarray, float]:
-        """Steps (64,) and rounding that come nearest, near to those found: of known programs where they do as well."""
-        if self.before.size == 0:
-            return table, rounding
-        steps = table.ravel().astype(np.float32)
-        largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
-        parts = [0.5] if rounding == 0.5 else list(np.arange(0.26, 0.5, 0.01))
+    def _rounding(self, steps: np.ndarray) -> float:
+        """The part of a step from which a coder with these steps rounds up, to hundredths."""
         sizes, signed = np.abs(self.before) / steps, np.copysign(1, self.before) * self.after
-        rounding = min(parts, key=lambda r: float(np.square(np.floor(sizes + np.float32(r)) * steps - signed).sum()))
-        by_step = self._by_step if rounding == 0.5 else _costs_by_step(self.before, self.after, largest, rounding)
-        places = np.arange(_BLOCK * _BLOCK)
-        costs = by_step[_PROGRAM_TABLES.astype(int) - 1, places].sum(axis=1)
-        best = int(costs.argmin())
-        nearest, cost = _PROGRAM_TABLES[best], float(costs[best])
-        for base in (STANDARD_TABLE, FLATTER_TABLE):  # finer factors
-            scale = float(np.median(nearest / base.ravel()))
-            fine = np.clip(np.rint(np.linspace(0.97, 1.03, 61)[:, None] * scale * base.ravel()), 1, 255)
-            costs = by_step[fine.astype(int) - 1, places].sum(axis=1)
-            if costs.min() < cost:
-                nearest, cost = fine[int(costs.argmin())].astype(np.float32), float(costs.min())
-        found = float(by_step[np.clip(steps, 1, 255).astype(int) - 1, places].sum())
-        if cost <= (found + 64 * ROUNDING) / 0.7:
-            return nearest, float(rounding)
-        return steps, float(rounding)
+        errors = {r: np.square(np.floor(sizes + np.float32(r)) * steps - signed).sum() for r in np.arange(26, 50) / 100}
+        return float(min(errors, key=lambda r: errors[r]))
 
     def as_good(self) -> tuple[float, float]:
         """Lowest and highest quality whose tables leave no more than the best one does by chance."""
@@ -199,148 +119,49 @@ class CoefficientPairs:
         whole = float(np.square(self.after - self.before).mean(axis=0).sum()) if self.before.size else 0.0
         if whole == 0:
             return luma, 0.0
-        by_step = _costs_by_step(
-            self.before, self.after, np.float32(16 * np.median((self.after - self.before) ** 2) + 400), rounding
-        )
-        places = np.arange(_BLOCK * _BLOCK)
+        by_step = _costs_by_step(self.before, self.after, self.largest, rounding)
         tables = np.concatenate([_CHROMA_TABLES, luma[None].astype(np.float32)])
-        costs = by_step[tables.astype(int) - 1, places].sum(axis=1)
+        costs = by_step[tables.astype(int) - 1, _PLACES].sum(axis=1)
         best = tables[int(costs.argmin())]
-        single = by_step + TIE * np.abs(np.log(_STEPS / best))
-        steps = _STEPS[single.argmin(axis=0), 0]
-        if float(by_step[steps.astype(int) - 1, places].sum()) / 0.7 < costs.min():
+        steps = _single_steps(by_step, best)
+        if float(by_step[steps.astype(int) - 1, _PLACES].sum()) / OWN < costs.min():
             best = steps
-        return best, float(by_step[best.astype(int) - 1, places].sum()) / whole
+        return best, float(by_step[best.astype(int) - 1, _PLACES].sum()) / whole
 
     @cached_property
     def _by_step(self) -> np.ndarray:
-        largest = np.float32(16 * np.median((self.after - self.before) ** 2) + 400)
-        return _costs_by_step(self.before, self.after, largest)
+        return _costs_by_step(self.before, self.after, self.largest)
 
     def left_by_coding(self) -> float:
-        """Return the share of the error that a coder leaves at least.
-
-        Returns
-        -------
-        float
-            With the best step of each frequency, whatever table they make; 1 if there is no error.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg import Jpeg
-        >>> from llise.kinds.jpeg_quality import CoefficientPairs
-        >>> image = np.random.default_rng(0).integers(60, 190, (64, 64)).astype(np.uint8)
-        >>> copy = Jpeg().path(image, np.random.default_rng(0))(2.5)
-        >>> CoefficientPairs(image, copy, np.ones((64, 64), bool)).left_by_coding() < 0.01
-        True
-        """
-        error = (self.after - self.before) ** 2
-        largest = np.float32(16 * np.median(error) + 400) if error.size else np.float32(0)
-        whole = float(np.minimum(error, largest).sum())
-        left = _costs_by_step(self.before, self.after, largest).min(axis=0).sum() * len(error)
-        return float(left) / whole if whole > 0 else 1.0
-
-    def _single_steps(self, by_step: np.ndarray, rounding: float, index: int) -> tuple[float, np.ndarray, float]:
-        """Cost, table and rounding, with the best step of each frequency.
-
-        Of steps that do equally well, the one nearest to a power of the standard table is taken, which the frequencies
-        follow that tell their steps.
-        """
-        first = (by_step + TIE * np.abs(np.log(_STEPS / _TABLES[index]))).argmin(axis=0)
-        told = (np.rint(self.after / _STEPS[first, 0]) != 0).any(axis=0)
-        likely = _power_of_standard(_STEPS[first, 0], told) if told.any() else _TABLES[index]
-        by_step = by_step + TIE * np.abs(np.log(_STEPS / likely))
-        # A table of one's own must do clearly better than that of a quality.
-        return float(by_step.min(axis=0).sum()) / 0.7, _STEPS[by_step.argmin(axis=0), 0], rounding
-
-    def likely_table(self) -> tuple[float, np.ndarray, float]:
-        """Return the quality for which multiples of the steps, at the distance of `before`, are most likely.
-
-        This works if noise, impulses or another filter came between `before` and the coder.
-
-        Returns
-        -------
-        quality : float
-            A whole quality from 1 to 100.
-        table : ndarray, shape (8, 8)
-            The table of that quality, or another one if its multiples are much more likely.
-        closeness : float
-            Share of the coefficients that lie as near to multiples of the steps as a coder's do, between 0 and 1; of
-            coefficients that no coder has seen, it is about 0.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise.kinds.jpeg import Jpeg
-        >>> from llise.kinds.jpeg_quality import CoefficientPairs
-        >>> rng = np.random.default_rng(0)
-        >>> image = rng.integers(60, 190, (64, 64)).astype(np.uint8)
-        >>> noisy = (image + rng.normal(0, 10, image.shape)).astype(np.uint8)
-        >>> copy = Jpeg().path(noisy, rng)(2.5)
-        >>> quality, table, closeness = CoefficientPairs(image, copy, np.ones((64, 64), bool)).likely_table()
-        >>> quality, round(closeness, 1)
-        (20.0, 1.0)
-        """
-        return self._likely_table
-
-    @cached_property
-    def _likely_table(self) -> tuple[float, np.ndarray, float]:
-        if self.before.size == 0:
-            return 100.0, quality_table(100), 0.0
-        rms = float(np.sqrt(np.mean((self.after - self.before) ** 2))) + 0.3
-        every = max(1, len(self.after) // 200)
-        before, after, deviations = (part[::every] for part in (self.before, self.after, self.deviations))
-        by_step = _comb_scores(after, deviations)
-        # Strong coders leave few coefficients that are not zero, so low qualities are always among the candidates.
-        best = np.union1d(np.argsort(_by_table(by_step))[-20:], np.arange(8))
-        likely = [_likelihood(_TABLES[i], before, after, deviations, rms) for i in best]
-        index = int(best[int(np.argmax(likely))])
-        closeness = _closeness(_TABLES[index], self.after, self.deviations)
-        if closeness > 0.9:
-            return *_answer(index), closeness
-        few = max(1, len(after) // COMB_BLOCKS)
-        scores = by_step if few == 1 else _comb_scores(after[::few], deviations[::few])
-        other = _comb_table(scores, _TABLES[index])
-        other_closeness = _closeness(other, self.after, self.deviations)
-        if other_closeness > closeness + 0.1:
-            return float(QUALITIES[_nearest(other)]), other.reshape(_BLOCK, _BLOCK).astype(float), other_closeness
-        return *_answer(index), closeness
+        """Return the share of the error that a coder leaves at least."""
+        return float(self._by_step.min(axis=0).sum()) / self.change if self.change > 0 else 1.0
 
 
-def _power_of_standard(steps: np.ndarray, told: np.ndarray) -> np.ndarray:
-    """The power of the standard table, times a factor, that comes nearest to the steps that are told."""
-    design = np.stack([np.ones(_TABLES.shape[1]), np.log(_TABLES[49])], axis=1)
-    here = design[told]
-    power = np.linalg.solve(here.T @ here + np.diag([1e-3, 1.0]), here.T @ np.log(steps[told]) + [0.0, 1.0])
-    return np.clip(np.exp(design @ power), 1, 255).astype(np.float32)
+def _single_steps(by_step: np.ndarray, likely: np.ndarray) -> np.ndarray:
+    """The best step of each frequency, of equal ones the nearest to a likely one."""
+    return _STEPS[(by_step + TIE * np.abs(np.log(_STEPS / likely))).argmin(axis=0), 0]
+
+
+def _nearest_program(by_step: np.ndarray) -> tuple[np.ndarray, float]:
+    """The table (64,) of a known program that comes nearest, and its cost."""
+    costs = by_step[_PROGRAM_TABLES.astype(int) - 1, _PLACES].sum(axis=1)
+    nearest, cost = _PROGRAM_TABLES[int(costs.argmin())], float(costs.min())
+    for base in (STANDARD_TABLE, FLATTER_TABLE):  # finer factors
+        scale = float(np.median(nearest / base.ravel()))
+        fine = np.clip(np.rint(np.linspace(0.97, 1.03, 61)[:, None] * scale * base.ravel()), 1, 255)
+        costs = by_step[fine.astype(int) - 1, _PLACES].sum(axis=1)
+        if costs.min() < cost:
+            nearest, cost = fine[int(costs.argmin())].astype(np.float32), float(costs.min())
+    return nearest, cost
 
 
 def _by_table(by_step: np.ndarray) -> np.ndarray:
     """Sum for the table of each quality of what is known by step (255, 64)."""
-    return by_step[_TABLES.astype(int) - 1, np.arange(_BLOCK * _BLOCK)].sum(axis=1)
-
-
-def _finer_quality(by_step: np.ndarray, index: int) -> tuple[float, tuple[float, np.ndarray, float]]:
-    """Best quality, also a fraction, between the neighbours of a whole one; cost, table and rounding of it."""
-    around = QUALITIES[[max(index - 1, 0), min(index + 1, len(QUALITIES) - 2)]]
-    low, high = (scale_of(float(quality)) for quality in around)
-    for _ in range(2):  # first roughly, then between the neighbours of the best
-        scales = np.geomspace(low, high, 41)
-        tables = np.clip(np.rint(np.outer(scales, STANDARD_TABLE)), 1, 255).astype(int)
-        costs = by_step[tables - 1, np.arange(_BLOCK * _BLOCK)].sum(axis=1)
-        best = int(costs.argmin())
-        low, high = float(scales[max(best - 1, 0)]), float(scales[min(best + 1, len(scales) - 1)])
-    quality = max(quality_of(float(scales[best])), 1.0)
-    return quality, (float(costs[best]), tables[best].astype(np.float32), 0.5)
+    return by_step[_TABLES.astype(int) - 1, _PLACES].sum(axis=1)
 
 
 def _costs_by_step(before: np.ndarray, after: np.ndarray, largest: np.float32, rounding: float = 0.5) -> np.ndarray:
-    """Mean squared distance (255, 64) of `after` from multiples of each step next to `before`, by frequency.
-
-    A coefficient that is less than the part of a step from which it is rounded up becomes zero, also with all larger
-    steps.  So steps are worked on in runs, each up to twice its first, and only the coefficients that are left count.
-    """
+    """Mean squared distance (255, 64) of `after` from multiples of each step next to `before`, by frequency."""
     count, frequencies = before.shape
     at_zero = np.minimum(after * after, largest)
     costs = np.tile(at_zero.sum(axis=0, dtype=np.float64), (len(_STEPS), 1))
@@ -371,10 +192,6 @@ def _multiples(numbers: np.ndarray, rounding: float) -> np.ndarray:
     return np.floor(numbers, out=numbers)
 
 
-def _answer(index: int) -> tuple[float, np.ndarray]:
-    return float(QUALITIES[index]), _TABLES[index].reshape(_BLOCK, _BLOCK).astype(float)
-
-
 def nearest_quality(steps: Sequence[int]) -> float:
     """Quality of the standard luma table that comes nearest to steps (64,), low frequencies first."""
     return float(QUALITIES[_nearest(np.asarray(steps, np.float32))])
@@ -384,17 +201,6 @@ def _nearest(table: np.ndarray) -> int:
     """Index of the standard table nearest to another one, low frequencies first."""
     weight = 1 / (1 + np.add.outer(np.arange(_BLOCK), np.arange(_BLOCK)).ravel())
     return int(np.argmin([float((weight * np.abs(np.log(table / own))).sum()) for own in _TABLES]))
-
-
-def _comb_table(scores: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Steps of whose multiples the coefficients are, each frequency by itself; where none shows, as its neighbours."""
-    best = scores.argmax(axis=0)
-    sure = scores.max(axis=0) > 8
-    steps = _STEPS[best, 0]
-    if not sure.any():
-        return start
-    ratio = np.median(np.log(steps[sure] / start[sure]))
-    return np.where(sure, steps, np.clip(np.rint(start * np.exp(ratio)), 1, 255)).astype(np.float32)
 
 
 def _cut(image: np.ndarray) -> np.ndarray:
@@ -407,41 +213,3 @@ def _coefficients(pixels: np.ndarray) -> np.ndarray:
     coefficients = pixels.astype(np.float64) @ COSINES
     coefficients[:, 0] -= _LEVEL
     return coefficients.astype(np.float32)
-
-
-def _comb_scores(after: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-    """Log likelihood (255, 64) of multiples of each step against an even distribution, by frequency, zeros left out."""
-    values, deviations = after.ravel(), deviations.ravel()
-    frequency = np.tile(np.arange(after.shape[1]), len(after))
-    scores = np.empty((len(_STEPS), after.shape[1]))
-    for row, step in enumerate(_STEPS[:, 0]):
-        seen = np.abs(values) > step / 2  # the others are zero steps, of this and of all larger ones
-        values, deviations, frequency = values[seen], deviations[seen], frequency[seen]
-        miss = (values - step * np.rint(values / step)) / deviations
-        density = step / (deviations * np.float32(2.5066)) * np.exp(-0.5 * miss * miss)
-        scores[row] = np.bincount(frequency, np.log(0.05 + 0.95 * density), after.shape[1])
-    return scores
-
-
-def _likelihood(table: np.ndarray, before: np.ndarray, after: np.ndarray, deviations: np.ndarray, rms: float) -> float:
-    """Log likelihood of the coefficients if errors of several sizes came between `before` and the coder."""
-    multiple = np.rint(after / table)
-    miss = (after - table * multiple) / deviations
-    low = table * (multiple - 0.5) - before
-    mass = np.float32(1e-6)
-    for scale, weight in ((0.4, 0.4), (0.5 * rms, 0.3), (1.5 * rms, 0.3)):
-        half = np.float32(0.851 / scale)  # a logistic distribution, which is near a normal one
-        mass = mass + np.float32(0.5 * weight) * (np.tanh(half * (low + table)) - np.tanh(half * low))
-    density = np.exp(-0.5 * miss * miss) / deviations
-    return float(np.log(mass * (0.95 * density + 0.05 / table)).sum())
-
-
-def _closeness(table: np.ndarray, after: np.ndarray, deviations: np.ndarray) -> float:
-    multiple = np.rint(after / table)
-    wide = (table >= WIDE * deviations) & (multiple != 0)
-    if np.count_nonzero(wide) < 6:
-        return 0.0
-    reach = NEAR * deviations
-    near = np.abs(after - table * multiple) < reach
-    by_chance = float((2 * reach / table)[wide].mean())
-    return max((float(near[wide].mean()) - by_chance) / (1 - by_chance), 0.0)

@@ -93,8 +93,7 @@ def _luma(pair: Pair, offset: tuple[int, int]) -> Found:
         mask = _unclipped(after, mask)
         before, after = np.rint(planes_of(before)[..., 0]), planes_of(after)[..., 0]
     pairs = CoefficientPairs(before.astype(np.float32), after, mask)
-    _, table, rounding = pairs.nearest_table()
-    table, rounding = pairs.program_table(table, rounding)
+    table, rounding = pairs.nearest_table()
     steps = steps_of(table)
     quality = nearest_quality(steps)
     settings = JpegSettings(quality, steps, rounding=rounding, offset=offset)

@@ -63,67 +63,16 @@ COSINES = np.kron(_COSINES_1D, _COSINES_1D).T
 
 
 def quality_of(scale: float) -> float:
-    """Return the JPEG quality whose table is the standard one times a factor.
-
-    Parameters
-    ----------
-    scale : float
-        Factor on the standard table, more than 0.
-
-    Returns
-    -------
-    float
-        Quality as the reference coder defines it; a fraction where it lies between two whole qualities.
-
-    Examples
-    --------
-    >>> from llise.kinds.jpeg_tables import quality_of
-    >>> quality_of(1.0), quality_of(5.0), quality_of(0.2)
-    (50.0, 10.0, 90.0)
-    """
+    """Return the JPEG quality whose table is the standard one times a factor."""
     return 50 / scale if scale > 1 else 100 - 50 * scale
 
 
 def scale_of(quality: float) -> float:
-    """Return the factor on the standard table that a JPEG quality stands for.
-
-    Parameters
-    ----------
-    quality : float
-        From 1 to below 100, also between two whole qualities.
-
-    Returns
-    -------
-    float
-        The inverse of :func:`quality_of`.
-
-    Examples
-    --------
-    >>> from llise.kinds.jpeg_tables import quality_of, scale_of
-    >>> scale_of(10.0), quality_of(scale_of(72.5))
-    (5.0, 72.5)
-    """
+    """Return the factor on the standard table that a JPEG quality stands for."""
     return 50 / quality if quality < 50 else (100 - quality) / 50
 
 
 def quality_table(quality: int, base: np.ndarray = STANDARD_TABLE) -> np.ndarray:
-    """Return the table of a quality, rounded as the reference coder does it.
-
-    Parameters
-    ----------
-    quality : int
-        Quality from 1 to 100.
-
-    Returns
-    -------
-    ndarray of float, shape (8, 8)
-        Whole steps from 1 to 255 by vertical and horizontal frequency.
-
-    Examples
-    --------
-    >>> from llise.kinds.jpeg_tables import quality_table
-    >>> quality_table(10)[0, :3]
-    array([80., 55., 50.])
-    """
+    """Return the table of a quality, rounded as the reference coder does it."""
     percent = 5000 // quality if quality < 50 else 200 - 2 * quality
     return np.clip((base * percent + 50) // 100, 1, 255)

@@ -8,9 +8,9 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn, exact_fit
+from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
 from llise.kinds.curve_fit import nearest_plane
-from llise.kinds.fitting import Fit, as_bytes, fit_line
+from llise.kinds.fitting import Fit, as_bytes, exact_fit, fit_line
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane, plane_of
 
 
@@ -54,20 +54,7 @@ class Luminance(Kind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return direction * strength
 
-    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        direction = int(rng.choice([-1, 1]))
-        uneven: np.ndarray | np.float32 = np.float32(0)
-        if rng.random() < 0.4:
-            # A crop sees only a part of a ramp over the whole image.
-            top, bottom = rng.uniform(-0.5, 0.5, 2) if rng.random() < 0.5 else rng.permutation([-0.5, 0.5])
-            uneven = np.linspace(top, bottom, len(image), dtype=np.float32)[:, None]
-        return Draw(
-            _shifted(image, direction, uneven),
-            80.0,
-            lambda strength: {"offset": self.reported_strength(strength, direction)},
-        )
-
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         direction, plane = int(rng.choice([-1, 1])), draw_plane(rng, image)
         top, bottom = rng.uniform(-0.5, 0.5, 2).tolist() if plane == "rgb" and rng.random() < 0.25 else (0.0, 0.0)
         rounding, seed = draw_rounding(rng), draw_seed(rng)
@@ -106,15 +93,6 @@ class Luminance(Kind):
         return exact_fit(
             self, LuminanceSettings(offset, plane), {"offset": (offset - 0.5 - deviation, offset + 0.95 + deviation)}
         )
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        _, offset = fit_line(before, after, mask, slope=False)
-        return Fit({"offset": offset}, lambda image: np.clip(image + np.float32(offset), 0, 255))
-
-
-def _shifted(image: np.ndarray, direction: int, uneven: np.ndarray | np.float32) -> Path:
-    base = image.astype(np.float32)
-    return lambda strength: base + (np.float32(direction * strength) + uneven)
 
 
 def _offset(x: np.ndarray, y: np.ndarray) -> float:

@@ -8,9 +8,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn, exact_fit
-from llise.kinds.estimation import STEP_OF, Pair, pair_of, polished
-from llise.kinds.fitting import Fit, interval
+from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.estimation import STEP_OF, Pair, Trials, pair_of
+from llise.kinds.fitting import Fit, exact_fit, interval
 from llise.kinds.grey import quantise
 from llise.kinds.resize import ENLARGING_NAMES, resize
 from llise.kinds.warping import METHODS, Interpolator, Transform, warp
@@ -48,14 +48,6 @@ class Misalignment(Kind):
     degrees and 3 per cent, with one of several interpolations and borders, or it is cut and enlarged.
 
     How a copy is misaligned is found by :mod:`llise.diagnosis.alignment.placing`, before anything else is judged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.misalignment import Misalignment
-    >>> image = np.array([[0, 0, 200, 0, 0]], np.uint8)
-    >>> Misalignment().path(image, np.random.default_rng(0))(1.0)
-    array([[  0.,   0.,   0., 200.,   0.]], dtype=float32)
     """
 
     name = "misalignment"
@@ -66,18 +58,13 @@ class Misalignment(Kind):
     Settings = MisalignmentSettings
     exact = True
     hides = True
-    units: ClassVar = {
-        "shift_x": (" px", 1.0),
-        "shift_y": (" px", 1.0),
-        "rotation": ("°", 1.0),
-        "scale": (" %", 1.0),
-    }
+    units: ClassVar = {"shift_x": (" px", 1.0), "shift_y": (" px", 1.0), "rotation": ("°", 1.0), "scale": (" %", 1.0)}
     letter, page_color = "M", "#785ef0"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return lambda strength: warp(image, Transform(shift_x=strength), "bicubic")
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         if rng.random() < 0.2:
             return _draw_crop(self, image, rng)
         direction = rng.uniform(0, 2 * np.pi)
@@ -96,8 +83,6 @@ class Misalignment(Kind):
             return MisalignmentSettings(x, y, rotation, scale, 0.0, method, fill)
 
         return drawn(self, image, at, 1.0)
-
-    draw_grey = draw_program
 
     def fit(
         self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: MisalignmentSettings | None = None
@@ -224,7 +209,7 @@ def _left(pair: Pair, settings: MisalignmentSettings) -> float:
 def _polished(
     pair: Pair, settings: MisalignmentSettings, fields: tuple[str, ...], most: int
 ) -> tuple[MisalignmentSettings, dict[str, float]]:
-    return polished(pair, lambda one: moved(pair.before, one), settings, fields, most)
+    return Trials(pair, lambda one: moved(pair.before, one)).polished(settings, fields, most)
 
 
 def _smoothed(pair: Pair) -> Pair:

@@ -132,22 +132,6 @@ class OwnKind(Kind):
     def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         return Draw(self.path(image, rng), self.strongest, lambda strength: {"strength": strength})
 
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit | None:
-        """Find the strength at which the function makes the error that was measured."""
-        wanted = float(np.mean((after[mask] - before[mask]) ** 2))
-        search = Search(lambda strength: self.copy_of(before, strength, 0)[mask], before[mask], wanted, 0.01)
-        search.bisect(self.strongest, first=self.strongest / 20, steps=ESTIMATE_STEPS)
-        if search.miss > 0.25:
-            return None
-        strength = search.strength
-
-        def copied(image: np.ndarray, seed: int) -> np.ndarray:
-            return quantise(self.copy_of(image, strength, seed)).astype(np.float32)
-
-        if self.is_random:
-            return Fit({"strength": strength}, draw=lambda image, rng: copied(image, int(rng.integers(2**63))))
-        return Fit({"strength": strength}, lambda image: copied(image, 0))
-
 
 def register(
     name: str, source: Function | str | os.PathLike[str], *, strongest: float = 1.0, title: str | None = None

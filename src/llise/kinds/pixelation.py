@@ -10,9 +10,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
-from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid, nearest_mosaic
+from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid
 from llise.kinds.estimation import pair_of
-from llise.kinds.fitting import Fit, as_bytes
+from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.grey import quantise
 from llise.kinds.resize import resize
 
@@ -127,15 +127,6 @@ class Pixelation(Kind):
     of its pixels, their median or one of them, its sides may differ, the mosaic begins anywhere, or the image is made
     smaller by Pillow and larger again. The parameter of a draw is ``cell``, the side of a cell in pixels; of cells
     that are not square, the root of their area.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.pixelation import Pixelation
-    >>> image = np.array([[0, 10, 20, 30]] * 2, np.uint8)
-    >>> Pixelation().path(image, np.random.default_rng(0))(1.0)
-    array([[ 5,  5, 25, 25],
-           [ 5,  5, 25, 25]], dtype=uint8)
     """
 
     name = "pixelation"
@@ -153,13 +144,11 @@ class Pixelation(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _MeanCells(image)
 
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         shape = image.shape[:2]
         stretch = float(np.exp(rng.uniform(-0.5, 0.5) * np.log(LONGEST))) if rng.random() < 0.25 else 1.0
         at = _draw_resized(rng, stretch, shape) if rng.random() < 0.4 else _draw_cells(rng, stretch)
         return drawn(self, image, at, max(min(shape) / 2 - 1, 2.0))
-
-    draw_grey = draw_program
 
     def apply(self, image: np.ndarray, settings: PixelationSettings) -> np.ndarray:
         return mosaic(image, settings)
@@ -181,24 +170,9 @@ class Pixelation(Kind):
         if min(known.values()) > LEFT * plane.change and down is not None and across is not None:
             known |= {one: plane.error(mosaic(plane.before, one)) for one in _resized_ways(mask.shape, down, across, 1)}
         settings = min(known, key=lambda one: known[one])
-        left = known[settings]
-
-        def apply(image: np.ndarray) -> np.ndarray:
-            return mosaic(as_bytes(image), settings).astype(np.float32)
-
-        if left > LEFT * plane.change and down is not None and across is not None:
-            nearest = nearest_mosaic(plane.before.astype(np.float32), plane.after, mask, (down, across))
-            if plane.error(nearest(plane.before.astype(np.float32))) < 0.8 * left:
-                apply = lambda image: by_channel(nearest, image.astype(np.float32))
         cell = settings.words()["cell"]
         reach = cell / min(mask.shape)  # a pixel over all cells
-        return Fit(settings.words(), apply, settings=settings, intervals={"cell": (cell - reach, cell + reach)})
-
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        down, across = find_grid(after, mask), find_grid(after.T, mask.T)
-        if down is None or across is None:
-            return Fit({})  # no cells are to be seen
-        return Fit({"cell": float(np.sqrt(down[0] * across[0]))}, nearest_mosaic(before, after, mask, (down, across)))
+        return exact_fit(self, settings, {"cell": (cell - reach, cell + reach)})
 
 
 class _MeanCells(CoderPath):

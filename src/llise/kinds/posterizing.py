@@ -53,10 +53,7 @@ class QuantizationSettings:
 
 
 def evenly(levels: float | np.ndarray, rule: str, low: float, high: float) -> np.ndarray:
-    """Table of 256 greys: the nearest of `levels` even levels, or ranges of equal width and what stands for each.
-
-    Several numbers of levels (n, 1) give several tables (n, 256).
-    """
+    """Table of 256 greys: the nearest of `levels` even levels, or ranges of equal width and what stands for each."""
     greys = np.clip(np.arange(256.0), low, high)
     if rule == "nearest":
         step = (high - low) / (levels - 1)

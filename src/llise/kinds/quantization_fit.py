@@ -210,10 +210,7 @@ def _palette_noise(
 
 
 def _steps(before: np.ndarray, after: np.ndarray) -> list[Trial]:
-    """The most frequent level after each level, of each channel: levels that were fitted to the picture.
-
-    Anything that changes levels alike is a table, so it must have few steps, and pays for them.
-    """
+    """The most frequent level after each level, of each channel: levels that were fitted to the picture."""
     tables, counts, errors = [], [], []
     for channel in range(before.shape[1]):
         x, y = before[:, channel].astype(np.intp), np.clip(np.rint(after[:, channel]), 0, 255).astype(np.intp)

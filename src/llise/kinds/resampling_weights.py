@@ -18,32 +18,13 @@ class Taps(NamedTuple):
         Places in the line.
     weights : ndarray of float32, shape (target, taps)
         Their weights; the sum over the taps is 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.resampling_weights import Taps
-    >>> mean = Taps(np.array([[0, 1], [2, 3]]), np.full((2, 2), 0.5, np.float32))
-    >>> mean.apply(np.float32([[1], [3], [5], [7]])).ravel()
-    array([2., 6.], dtype=float32)
     """
 
     places: np.ndarray
     weights: np.ndarray
 
     def apply(self, image: np.ndarray) -> np.ndarray:
-        """Resample the rows of an image.
-
-        Parameters
-        ----------
-        image : ndarray of float32, shape (source, w)
-            Rows are counted by `places`.
-
-        Returns
-        -------
-        ndarray of float32, shape (target, w)
-            The resampled image.
-        """
+        """Resample the rows of an image."""
         if self.places.size * image.shape[1] <= _AT_ONCE:
             return np.matmul(self.weights[:, None], image.take(self.places, axis=0))[:, 0]
         result = self.weights[:, :1] * image.take(self.places[:, 0], axis=0)
@@ -52,18 +33,7 @@ class Taps(NamedTuple):
         return result
 
     def chosen(self, rows: np.ndarray) -> Taps:
-        """Return the taps of some pixels of the resampled line.
-
-        Parameters
-        ----------
-        rows : ndarray of int, shape (count,)
-            Places in the resampled line.
-
-        Returns
-        -------
-        Taps
-            Their taps in this order.
-        """
+        """Return the taps of some pixels of the resampled line."""
         return Taps(self.places[rows], self.weights[rows])
 
 
@@ -90,14 +60,6 @@ class Resampler(NamedTuple):
     repeats : bool
         Whether the line's ends are repeated beyond it; otherwise the weights of the pixels inside it are divided by
         their sum.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.resampling_weights import ENLARGING
-    >>> bilinear = ENLARGING[0]
-    >>> bilinear.taps(2, 4).apply(np.float32([[0], [4]])).ravel().tolist()
-    [0.0, 1.0, 3.0, 4.0]
     """
 
     name: str
@@ -107,18 +69,7 @@ class Resampler(NamedTuple):
     repeats: bool = False
 
     def taps(self, source: int, target: int) -> Taps:
-        """Return the weights from a line of one length to a line of another one.
-
-        Parameters
-        ----------
-        source, target : int
-            Lengths before and after; both lines cover the same extent, as in Pillow, OpenCV and ImageMagick.
-
-        Returns
-        -------
-        Taps
-            For each pixel of the new line some of the old one.
-        """
+        """Return the weights from a line of one length to a line of another one."""
         return _taps(self, source, target)
 
 

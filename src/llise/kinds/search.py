@@ -170,10 +170,7 @@ class Search:
         return float(low + high) / 2
 
     def _search_jumps(self, jump: float | None, strongest: float) -> None:
-        """Search a path whose error jumps: around the jump, then on alternative paths.
-
-        A coder's error does not grow steadily; a path that falls short is tried all along its length.
-        """
+        """Search a path whose error jumps: around the jump, then on alternative paths."""
         self._try_each(np.geomspace(strongest / 1000, strongest, 48) if jump is None else _around(jump))
         if jump is None or not isinstance(self.path, CoderPath):
             return

@@ -8,25 +8,19 @@ from dataclasses import replace
 import numpy as np
 
 from llise.colours import WEIGHTS
-from llise.kinds.estimation import RESOLUTION, Pair, polished
+from llise.kinds.estimation import AS_GOOD, EXACT, RESOLUTION, Pair, Trials
 from llise.kinds.fitting import ROUNDING, interval
 from llise.kinds.grey import quantise
-from llise.kinds.minimum import bounded_minimum
 from llise.kinds.sharpening_programs import FIXED, KERNELS, SharpeningSettings, detail, sharpened
 
-WINDOW, MARGIN = 112, 16
+WINDOW, MARGIN = 80, 16
 """Side in pixels of the window in which programs are compared, and what is kept about it for filters."""
 
-RADII = (0.4, 0.6, 0.9, 1.3, 1.9, 2.7, 3.8, 5.5)
+RADII = (0.4, 0.65, 1.05, 1.7, 2.8, 4.6)
 """Radii from which the search starts."""
 
 KEPT = 3
 """Programs whose radius is refined."""
-
-AS_GOOD = 2.0
-"""Ratio of two squared errors that chance makes in one of twenty cases, of some 25 independent squares each."""
-
-EXACT = 1.5 * ROUNDING
 
 Intervals = dict[str, tuple[float, float]]
 
@@ -36,31 +30,32 @@ def find_sharpening(pair: Pair, start: SharpeningSettings | None = None) -> tupl
     luma = pair.before.ndim == 3 and _is_of_luma(pair)
     whole = pair.cut(WINDOW, MARGIN)
     best, found = _found(_luma(whole) if luma else whole.plane(), start)
+    if best.amount <= 0:
+        return None
     if pair.before.ndim == 3:
         alone, of_luma = (whole.error(sharpened(whole.before, replace(best, luma=mode))) for mode in (False, True))
         if (of_luma < alone) != luma:
             luma = not luma
             best, found = _found(_luma(whole) if luma else whole.plane(), start)
-    if best.amount <= 0:
-        return None
-    return replace(best, luma=luma), found
+    return (replace(best, luma=luma), found) if best.amount > 0 else None
 
 
 def _found(part: Pair, start: SharpeningSettings | None) -> tuple[SharpeningSettings, Intervals]:
     """The best settings on a plane."""
-    trials = _Trials(part)
-    ranked = sorted((trials.scaled(one) for one in candidates()), key=trials.left)[:KEPT]
+    trials = Trials(part, lambda one: _made(part.before, one))
+    first = [_scaled(part, one) for one in candidates()]
+    if max(one.amount for one in first) <= 0:
+        return first[0], {}
+    ranked = sorted(first, key=trials.left)[:KEPT]
     if start is not None:
         ranked.append(replace(start, luma=False))
-    ranked = [trials.refined(one) for one in ranked]
-    best = min(ranked, key=trials.left)
+    ranked = [trials.improved(one, fields_of(one), 3) for one in ranked]
+    best = trials.best(ranked)
     if trials.left(best) > EXACT:
-        more = sorted(_variants(trials, ranked), key=trials.left)[:2]
-        ranked += [trials.refined(one) for one in more]
-        best = min(ranked, key=trials.left)
-    fields = ["amount", *(["radius"] if best.way not in ("kernel", "fixed", "median") else [])]
-    fields += ["shape"] if best.way == "frequencies" and best.shape else []
-    best, deviations = polished(part, trials.made, best, tuple(fields))
+        more = sorted(_variants(part, trials, ranked), key=trials.left)[:2]
+        ranked += [trials.improved(one, fields_of(one), 3) for one in more]
+        best = trials.best(ranked)
+    best, deviations = trials.polished(best, fields_of(best), 2)
     if best.way == "pillow_unsharp":
         best = replace(best, amount=round(best.amount, 2))
     found = {name: interval(value, deviations[name], RESOLUTION * value) for name, value in best.words().items()}
@@ -72,6 +67,13 @@ def _found(part: Pair, start: SharpeningSettings | None) -> tuple[SharpeningSett
                 value = one.words()[name]
                 found[name] = min(found[name][0], value), max(found[name][1], value)
     return best, found
+
+
+def fields_of(settings: SharpeningSettings) -> tuple[str, ...]:
+    """The numbers of a way that are not whole."""
+    if settings.way in ("kernel", "fixed", "median"):
+        return ("amount",)
+    return ("amount", "radius", "shape") if settings.way == "frequencies" and settings.shape else ("amount", "radius")
 
 
 def _is_of_luma(pair: Pair) -> bool:
@@ -100,80 +102,40 @@ def candidates() -> Iterator[SharpeningSettings]:
     yield from (SharpeningSettings("deconvolution", 1.0, radius, shape=5.0) for radius in (0.7, 1.2, 1.8))
 
 
-def _variants(trials: _Trials, ranked: list[SharpeningSettings]) -> Iterator[SharpeningSettings]:
+def _variants(part: Pair, trials: Trials, ranked: list[SharpeningSettings]) -> Iterator[SharpeningSettings]:
     """With a threshold, by Pillow, by a response of another order, or by other rounds of deconvolution."""
     smooth = [one for one in ranked if one.way in ("unsharp", "frequencies")]
     if smooth:
-        best = min(smooth, key=trials.left)
-        amount = round(best.amount, 2)
+        best = trials.best(smooth)
         for threshold in (0.0, 2.0, 3.0, 5.0):
-            yield replace(best, way="pillow_unsharp", amount=amount, threshold=threshold, shape=0.0)
+            yield replace(best, way="pillow_unsharp", amount=round(best.amount, 2), threshold=threshold, shape=0.0)
         for threshold in (1.5, 3.0, 5.0):
-            yield trials.scaled(replace(best, way="unsharp", threshold=threshold, shape=0.0))
-        yield from (trials.scaled(replace(best, way="frequencies", shape=order)) for order in (1.2, 1.7, 2.4))
+            yield _scaled(part, replace(best, way="unsharp", threshold=threshold, shape=0.0))
+        yield from (_scaled(part, replace(best, way="frequencies", shape=order)) for order in (1.2, 1.7, 2.4))
     for one in ranked:
         if one.way == "deconvolution":
-            yield from (trials.scaled(replace(one, shape=float(n))) for n in (2, 3, 4, 6, 7, 8))
+            yield from (_scaled(part, replace(one, shape=float(n))) for n in (2, 3, 4, 6, 7, 8))
 
 
-class _Trials:
-    """Errors of settings in a window, each measured once."""
+def _made(before: np.ndarray, settings: SharpeningSettings) -> np.ndarray:
+    """A plane sharpened, of a luma as floats."""
+    if before.dtype == np.uint8:
+        return sharpened(before, settings)
+    if settings.way == "pillow_unsharp":
+        return before + (sharpened(quantise(before), settings) - np.rint(before))
+    return before + np.float32(settings.amount) * detail(before, settings)
 
-    def __init__(self, part: Pair) -> None:
-        self.part = part
-        free = part.mask & (part.after > 0.5) & (part.after < 254.5)
-        self.free = free if np.count_nonzero(free) > 0.05 * np.count_nonzero(part.mask) else part.mask
-        self.change = (part.after - part.before)[self.free]
-        self.known: dict[SharpeningSettings, float] = {}
 
-    def left(self, settings: SharpeningSettings) -> float:
-        if settings not in self.known:
-            self.known[settings] = self.part.error(self.made(settings))
-        return self.known[settings]
-
-    def made(self, settings: SharpeningSettings) -> np.ndarray:
-        """The plane sharpened, of a luma as floats."""
-        before = self.part.before
-        if before.dtype == np.uint8:
-            return sharpened(before, settings)
-        if settings.way == "pillow_unsharp":
-            return before + (sharpened(quantise(before), settings) - np.rint(before))
-        return before + np.float32(settings.amount) * detail(before, settings)
-
-    def scaled(self, settings: SharpeningSettings) -> SharpeningSettings:
-        """With the amount of least squared error, among pixels that 8 bits do not clip."""
-        if settings.way == "pillow_unsharp":
-            return settings
-        added = detail(self.part.before, settings)[self.free]
-        before = self.part.before[self.free]
-        amount = 0.0
-        for _ in range(2):  # without the pixels that would be clipped, although they were not
-            made = before + amount * added
-            used = (made > -0.5) & (made < 255.5)
-            x, y = added[used], self.change[used]
-            power = float(x @ x)
-            amount = float(x @ y) / power if power > 1e-3 * max(x.size, 1) else 0.0
-        return replace(settings, amount=amount)
-
-    def refined(self, settings: SharpeningSettings) -> SharpeningSettings:
-        """With the best radius near by, and the best amount, threshold or order for it."""
-        if settings.way in ("kernel", "fixed", "median"):
-            return settings
-        for reach in (1.3, 1.06):
-            settings = self.along(settings, "radius", reach)
-            if settings.way == "unsharp" and settings.threshold:
-                settings = self.along(settings, "threshold", reach**2)
-            if settings.way == "frequencies" and settings.shape:
-                settings = self.along(settings, "shape", reach)
-            if settings.way == "pillow_unsharp":
-                settings = self.along(settings, "amount", reach)
-        return settings
-
-    def along(self, settings: SharpeningSettings, field: str, reach: float) -> SharpeningSettings:
-        value, far = float(getattr(settings, field)), float(np.log(reach))
-
-        def at(x: float) -> SharpeningSettings:
-            return self.scaled(replace(settings, **{field: value * float(np.exp(x))}))
-
-        place, error = bounded_minimum(lambda x: self.left(at(x)), -far, far, 0.01 * far, most=6)
-        return at(place) if error < self.left(settings) else settings
+def _scaled(part: Pair, settings: SharpeningSettings) -> SharpeningSettings:
+    """With the amount of least squared error, among pixels that 8 bits do not clip."""
+    free = part.mask & (part.after > 0.5) & (part.after < 254.5)
+    free = free if np.count_nonzero(free) > 0.05 * np.count_nonzero(part.mask) else part.mask
+    added, before, change = detail(part.before, settings)[free], part.before[free], (part.after - part.before)[free]
+    amount = 0.0
+    for _ in range(2):  # without the pixels that would be clipped, although they were not
+        made = before + amount * added
+        used = (made > -0.5) & (made < 255.5)
+        x, y = added[used], change[used]
+        power = float(x @ x)
+        amount = float(x @ y) / power if power > 1e-3 * max(x.size, 1) else 0.0
+    return replace(settings, amount=amount)

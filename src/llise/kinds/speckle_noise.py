@@ -8,7 +8,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
-from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, in_colour, robust_scale, shared_power
+from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, in_colour, shared_power
 from llise.kinds.noise_by_grey import MID_GREY, noise_by_grey
 from llise.kinds.programs import draw_rounding, draw_seed, finish, unit_noise
 
@@ -60,21 +60,7 @@ class SpeckleNoise(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _scaled(image, rng.standard_normal(image.shape, dtype=np.float32), 1.0)
 
-    def draw_grey(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        way = rng.choice(6, p=[0.25, 0.15, 0.12, 0.08, 0.28, 0.12])
-        exponent = 1.0
-        if way == 4:
-            path, exponent = _poisson(image, int(rng.integers(2**32))), 0.5
-        elif way in (2, 3):
-            path = _looks(image, rng.standard_normal(image.shape, dtype=np.float32), root=bool(way == 3))
-        elif way == 1:
-            path = _scaled(image, rng.uniform(-(3**0.5), 3**0.5, image.shape).astype(np.float32), 1.0)
-        else:
-            exponent = float(rng.choice([0.5, 0.75, 1.0])) if way == 5 else 1.0
-            path = _scaled(image, rng.standard_normal(image.shape, dtype=np.float32), exponent)
-        return Draw(path, 128.0, lambda strength: {"sigma": strength, "exponent": exponent})
-
-    def draw_program(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
         laws = ["normal", "uniform", "gamma", "root", "lognormal", "poisson", "power"]
         law = str(rng.choice(laws, p=[0.27, 0.14, 0.08, 0.06, 0.05, 0.28, 0.12]))
         exponent = {"poisson": 0.5, "power": float(rng.choice([0.5, 0.75, 1.25]))}.get(law, 1.0)
@@ -127,9 +113,6 @@ class SpeckleNoise(Kind):
 
         return Fit(settings.words(), draw=draw, settings=settings, intervals=intervals, noise=power)
 
-    def estimate(self, before: np.ndarray, after: np.ndarray, mask: np.ndarray) -> Fit:
-        return fit_speckle(after - before, before, mask)[0]
-
 
 def _deviation(grey: np.ndarray, settings: SpeckleNoiseSettings) -> np.ndarray:
     grow = settings.sigma * (np.clip(grey, 0, 255) / np.float32(MID_GREY)) ** np.float32(settings.exponent)
@@ -173,27 +156,6 @@ _FLOOR = 0.35
 """Added to powers before they are compared, so that rounding on the way does not matter where the image is black."""
 
 
-def fit_speckle(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[Fit, float]:
-    """Find the noise that follows the signal with the greatest likelihood."""
-    measured = noise_by_grey(error, expected, mask)
-    fits = [(*_fit_power(*measured, exponent), exponent) for exponent in EXPONENTS.tolist()]
-    likelihood, power, exponent = min(fits)
-    return speckle_fit(float(np.sqrt(power)), exponent), likelihood
-
-
-def noise_growth(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> float:
-    """Return how much likelier noise that follows the signal is than noise of one strength everywhere."""
-    measured = noise_by_grey(error, expected, mask)
-    even, *growing = (_fit_power(*measured, exponent)[0] for exponent in (0.0, 0.25, 0.5, 0.75, 1.0, 1.3))
-    return max(even - min(growing), 0.0) / 2
-
-
-def fit_two_noises(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> tuple[float, Fit]:
-    """Find noise of one strength everywhere and noise that follows the signal, where there are both."""
-    even, growing, _, exponent = _two_noises(noise_by_grey(error, expected, mask))
-    return even, speckle_fit(growing, exponent)
-
-
 def _two_noises(measured: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[float, float, float, float]:
     """Deviations of even and of growing noise, times minus two the logarithm of their likelihood, and the exponent."""
     greys, powers, counts = measured
@@ -219,23 +181,6 @@ def _not_negative(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
     single = np.maximum(columns.T @ target, 0) / np.maximum((columns**2).sum(axis=0), 1e-12)
     left = [float(np.sum((target - columns[:, i] * single[i]) ** 2)) for i in (0, 1)]
     return np.where(np.arange(2) == int(np.argmin(left)), single, 0.0)
-
-
-def speckle_fit(sigma: float, exponent: float) -> Fit:
-    """Return noise that follows the signal as the result of an estimate."""
-
-    def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        noise = rng.standard_normal(image.shape, dtype=np.float32)
-        return np.clip(np.rint(_scaled(np.clip(image, 0, 255), noise, exponent)(sigma)), 0, 255)
-
-    return Fit({"sigma": sigma, "exponent": exponent}, draw=draw)
-
-
-def far_from_noise(error: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Find pixels that differ by more than five deviations of the noise at their grey level."""
-    index = np.clip(expected / 16, 0, 15).astype(int)
-    scales = np.array([robust_scale(error[mask & (index == grey)]) for grey in range(16)])
-    return mask & (np.abs(error) > 5 * scales[index] + 2)
 
 
 def _fit_power(greys: np.ndarray, powers: np.ndarray, counts: np.ndarray, exponent: float) -> tuple[float, float]:
@@ -264,10 +209,7 @@ def _power_of_grey(grey: np.ndarray, exponent: float) -> np.ndarray:
 
 
 def _looks(image: np.ndarray, normal: np.ndarray, root: bool) -> Path:
-    """Multiplication by a gamma-distributed number of mean 1, or by its root.
-
-    The normal numbers are turned into gamma-distributed ones by the cubic of Wilson and Hilferty.
-    """
+    """Multiplication by a gamma-distributed number of mean 1, or by its root."""
     base = image.astype(np.float32)
 
     def path(strength: float) -> np.ndarray:

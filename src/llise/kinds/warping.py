@@ -28,13 +28,6 @@ class Transform:
         Degrees by which it is turned counter-clockwise, as seen.
     scale : float
         Per cent by which it is larger.
-
-    Examples
-    --------
-    >>> from llise.kinds.warping import Transform
-    >>> y, x = Transform(shift_x=2.0).sources((9, 9), 4, 4)
-    >>> float(y), float(x)
-    (4.0, 2.0)
     """
 
     shift_x: float = 0.0
@@ -67,27 +60,7 @@ class Transform:
     def sources(
         self, shape: tuple[int, ...], rows: np.ndarray | float, cols: np.ndarray | float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places in the reference from which pixels of the copy come.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            Height and width.
-        rows, cols : ndarray or float
-            Pixels of the copy; shapes that can be broadcast to one another.
-
-        Returns
-        -------
-        y, x : ndarray
-            Row and column in the reference.
-
-        Examples
-        --------
-        >>> from llise.kinds.warping import Transform
-        >>> y, x = Transform(rotation=90.0).sources((9, 9), 0, 4)  # the top comes from the right
-        >>> round(float(y)), round(float(x))
-        (4, 8)
-        """
+        """Return the places in the reference from which pixels of the copy come."""
         middle_y, middle_x = ((side - 1) / 2 for side in shape)
         v, u = rows - (middle_y + self.shift_y), cols - (middle_x + self.shift_x)
         a, b = self.linear
@@ -141,22 +114,7 @@ METHODS: dict[str, Weights] = {
 
 
 class Interpolator:
-    """Grey levels of a picture, or of several of the same size, between their pixels.
-
-    Parameters
-    ----------
-    picture : ndarray, shape (h, w) or (n, h, w)
-        The pictures; beyond their border they go on as their last pixels.
-    method : str
-        One of :data:`METHODS`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.warping import Interpolator
-    >>> float(Interpolator(np.array([[0.0, 10.0]]), "bilinear")(np.array(0.0), np.array(0.3)))
-    3.0
-    """
+    """Grey levels of a picture, or of several of the same size, between their pixels."""
 
     def __init__(self, picture: np.ndarray, method: str) -> None:
         self.weights = METHODS[method]
@@ -172,18 +130,7 @@ class Interpolator:
         self._levels = padded.reshape(*picture.shape[:-2], -1)
 
     def __call__(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the grey levels at places.
-
-        Parameters
-        ----------
-        y, x : ndarray
-            Rows and columns, of shapes that can be broadcast to one another.
-
-        Returns
-        -------
-        ndarray of float32
-            Grey levels, not clipped; of several pictures one after the other.
-        """
+        """Return the grey levels at places."""
         (top, down), (left, right) = (_split(at, side) for at, side in zip((y, x), self.shape))
         corner = (top + 1) * self._width + (left + 1)  # the first pixel of the kernel, in the padded picture
         down_weights, right_weights = self.weights(down), self.weights(right)
@@ -212,29 +159,7 @@ def _split(at: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def warp(image: np.ndarray, transform: Transform, method: str = "bicubic") -> np.ndarray:
-    """Move, turn and scale a picture.
-
-    Parameters
-    ----------
-    image : ndarray, shape (h, w)
-        The picture.
-    transform : Transform
-        What is done to it.
-    method : str
-        One of :data:`METHODS`.
-
-    Returns
-    -------
-    ndarray of float32, shape (h, w)
-        The result; where it comes from beyond the border, the last pixels are repeated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.warping import Transform, warp
-    >>> warp(np.array([[0.0, 10.0, 20.0]]), Transform(shift_x=0.5), "bilinear")
-    array([[ 0.,  5., 15.]], dtype=float32)
-    """
+    """Move, turn and scale a picture."""
     levels = Interpolator(image, method)
     cols = np.arange(image.shape[1], dtype=np.float64)
     chunks = [np.arange(top, min(top + ROWS, image.shape[0]))[:, None] for top in range(0, image.shape[0], ROWS)]
