@@ -7,16 +7,16 @@ from scipy import ndimage
 from training.alignment_fit import fit
 from training.tuned import DEFAULTS
 
-from llise.images import as_uint8
-from llise.kinds import registry
-from llise.kinds.fitting import as_bytes
-from llise.kinds.misalignment import Misalignment, MisalignmentSettings
 from llise.diagnosis import diagnose
 from llise.diagnosis.alignment import Aligner
 from llise.diagnosis.alignment.matched_blur import match_blur
 from llise.diagnosis.alignment.places import NAMES, NOTHING, Level, derivatives, pyramid, reductions, sources, way
 from llise.diagnosis.alignment.registration import Registration, fit_line
 from llise.diagnosis.custom_kinds import _picture
+from llise.images import as_uint8
+from llise.kinds import registry
+from llise.kinds.fitting import as_bytes
+from llise.kinds.misalignment import Misalignment, MisalignmentSettings
 
 TUNED = DEFAULTS["alignment"]
 
