@@ -95,16 +95,6 @@ def test_without_overlay_only_a_fault_that_is_shown_alone_is_outlined(scenes):
     assert outlined(scenes) == [0]
 
 
-def test_a_page_without_a_manifold_has_no_votes_neighbours_or_map(scenes):
-    for scene in SCENES:
-        show(scenes, scene.__name__)
-        assert not one(scenes, "#votes-card").is_displayed() and not one(scenes, "#map-card").is_displayed()
-        assert "Nearest" not in one(scenes, "#block").text
-        assert len(outlined(scenes)) == len(scene(context(126, 190)).faults)
-    assert scenes.get_log("browser") == []
-    assert_no_request_left(scenes)
-
-
 def test_a_doubtful_answer_looks_doubtful(scenes):
     show(scenes, "doubtful")
     assert "doubtful" in one(scenes, "#verdict").get_attribute("class")
