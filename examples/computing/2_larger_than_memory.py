@@ -119,9 +119,9 @@ for panel in axes:
 plt.show()
 
 # %%
-# New images are placed from a memory map in the same way, and ``llise fit`` and
-# ``llise diagnose`` use the same chunks. A reference of 3840 x 2160 with its 121
-# training images, 1 GB, needs 0.3 GB besides input and result (``python benchmarks/speed.py --only large``).
+# New images are placed from a memory map in the same way, and ``llise embed`` uses the
+# same chunks. A reference of 3840 x 2160 with its 121 training images, 1 GB, needs
+# 0.3 GB besides input and result (``python benchmarks/speed.py --only large``).
 
 del images
 folder.cleanup()
