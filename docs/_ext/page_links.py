@@ -7,6 +7,7 @@ References to NumPy, SciPy, scikit-learn and Python are turned into addresses by
 intersphinx would fetch while the site is built.
 """
 
+import pydoc
 import re
 
 from docutils import nodes
@@ -53,11 +54,22 @@ def find_elsewhere(app, env, node, content):
     domain = env.get_domain("py")
     candidates = sorted((full for full in domain.objects if full.endswith(f".{name}")), key=len)
     if not candidates:
-        return content if name.startswith("llise") else None  # a name inside the package, which has no page
+        return content if is_without_page(name, node.get("py:module")) else None
     return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], candidates[0], node, content)
 
 
+def is_without_page(name, module):
+    """Whether a name, in full or as a module calls it, is one of the package: only public ones have pages."""
+    return any(pydoc.locate(path) is not None for path in (name, f"{module}.{name}") if path.startswith("llise"))
+
+
+def skip_foreign(app, what, name, value, skip, options):
+    """Leave out what a class inherits from scikit-learn, which describes it itself."""
+    return True if (getattr(value, "__module__", None) or "").startswith("sklearn") else None
+
+
 def setup(app):
+    app.connect("autodoc-skip-member", skip_foreign)
     app.connect("source-read", move_links)
     app.connect("autodoc-process-docstring", link_documents, priority=400)  # before numpydoc
     app.connect("missing-reference", find_elsewhere)

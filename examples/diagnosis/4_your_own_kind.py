@@ -84,7 +84,7 @@ plt.show()
 # %%
 # What a diagnosis says
 # ---------------------
-# The judge that comes with the package knows the kinds that it was trained on, and
+# The model that comes with the package knows the kinds that it was trained on, and
 # this is none of them. So no name of a kind can be right. The explained share shows
 # it: even with the best settings of that kind, a part of the error is left.
 # :doc:`/add-a-kind` says how a kind becomes a part of the package.

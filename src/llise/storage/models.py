@@ -151,7 +151,7 @@ def load(path: str | os.PathLike[str], check: Callable[[Header], None] | None = 
     path : str or path
         The file to read.
     check : callable, optional
-        Takes the header before the model is built, and raises :class:`ModelError` for a model that is not wanted.
+        Takes the header before the model is built, and raises ``ModelError`` for a model that is not wanted.
 
     Returns
     -------
