@@ -11,16 +11,31 @@ from llise.engine.numba_gram import dot
 from llise.engine.numba_linalg import combine, cross, set_tall, tall, violation
 from llise.engine.numba_newton import minimise, spectral_start
 from llise.engine.numba_objective import Sparse, times_S
-from llise.engine.tolerances import START_ROUNDS
+from llise.engine.sparse_embedding import embed
+from llise.engine.tolerances import MOST_DENSE, START_ROUNDS
+
+
+def exact_embedding(
+    weights: np.ndarray,
+    neighbors: np.ndarray,
+    c: float,
+    start: np.ndarray,
+    tol: float,
+    max_iter: int,
+    out: np.ndarray,
+    results: np.ndarray,
+    history: np.ndarray,
+) -> None:
+    """Feasible, stationary coordinates on every block (eq. 32-36), by a sparse factor where images are many."""
+    if start.shape[1] <= MOST_DENSE:
+        _dense_embedding(weights, neighbors, c, start, tol, max_iter, out, results, history)
+        return
+    for i in range(len(start)):
+        out[i] = embed(weights[i], neighbors[i], c, start[i], tol, max_iter, results[i], history[i])
 
 
 @jit()
-def exact_embedding(weights, neighbors, c, start, tol, max_iter, out, results, history):
-    """Feasible, stationary coordinates on every block (eq. 32-36).
-
-    ``out`` (b, n, p); ``results`` (b, 4): objective, stationarity, Hessian products, constraint violation;
-    ``history`` (b, steps, 2): objective and stationarity by outer step, as many as fit.
-    """
+def _dense_embedding(weights, neighbors, c, start, tol, max_iter, out, results, history):
     b, n, p = start.shape
     Y = tall(n, p)
     N = Y.shape[1]

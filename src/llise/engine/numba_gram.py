@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from llise.engine.jit import FAST, jit, part
+from llise.engine.tolerances import MOST_DENSE
 
 
 def squares(values: np.ndarray) -> np.ndarray:
@@ -23,7 +24,7 @@ def products(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     floats promises neither.  In float32 there are only integers, whose products are exact in any order.
     """
     if x.dtype != np.float64 or y.dtype != np.float64:
-        if x.shape[1] < y.shape[1]:  # BLAS is faster with the larger matrix first
+        if x.shape[1] < y.shape[1] <= MOST_DENSE:  # BLAS is faster with the larger matrix first
             return np.matmul(y, x.swapaxes(1, 2)).swapaxes(1, 2)
         return np.matmul(x, y.swapaxes(1, 2))
     if x is y:

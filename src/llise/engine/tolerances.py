@@ -24,3 +24,4 @@ STIFFNESS = 1e3  # of the mean diagonal, added to the preconditioner along the v
 MAX_PRODUCTS = 8  # Hessian products of one Newton step
 ENOUGH = 0.3  # part of the wanted stationarity to which the last Newton step is solved
 START_ROUNDS = 12  # of inverse iteration, at the most
+MOST_DENSE = 1000  # images up to which a dense Cholesky factor is as fast as a sparse one

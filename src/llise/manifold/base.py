@@ -19,7 +19,6 @@ from llise.manifold.validation import check_integer, check_number
 
 Array = Any
 SMALLEST_RIDGE = 1e-6
-MOST_IMAGES = 10_000  # a matrix of all pairs takes 800 MB
 
 
 class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -312,10 +311,6 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _counts(self, n: int) -> tuple[int, int]:
         """k and p for n images: at most n - 1 neighbours, with a warning, and fewer coordinates than images."""
-        if n > MOST_IMAGES:
-            raise ValueError(
-                f"n_samples={n} images are more than {MOST_IMAGES}: every pair of them is compared. Use fewer images."
-            )
         p = check_integer("n_components", self.n_components, 1)
         k = check_integer("n_neighbors", self.n_neighbors, 1)
         if p >= n:

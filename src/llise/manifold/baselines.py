@@ -17,6 +17,7 @@ from llise.manifold.planes import check_weights, weighted_planes
 from llise.manifold.validation import as_images, grey_range
 
 Array = Any
+MOST_IMAGES = 10_000  # a matrix of all pairs takes 800 MB
 
 
 class LLE(Learner):
@@ -99,6 +100,11 @@ class LLE(Learner):
     def _fit(self, X) -> None:
         images = to_numpy(as_images(self, X, reset=True)[0])
         n = images.shape[0]
+        if n > MOST_IMAGES:
+            raise ValueError(
+                f"n_samples={n} images are more than {MOST_IMAGES}: LLE of whole images compares every pair of them; use "
+                "fewer images, or LLISE."
+            )
         k, p = self._counts(n)
         self.training_images_ = images
         kernel = self._kernel().resolved(images[0].size)

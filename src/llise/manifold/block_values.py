@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from llise import engine
 from llise.engine.backend import namespace
 
 Array = Any
+PRODUCTS_AT_ONCE = 2**20  # of one image with another, for many images: 8 MB
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,15 @@ class Blocks:
         """Return q and the factor of (q x'y - s_x s_y) in inner products of centred blocks (eq. 6)."""
         q = self.values.shape[-1]
         return q, self.scale**2 / q
+
+    def parts(self) -> Iterator[tuple[slice, Blocks]]:
+        """Yield some images at a time, so that products with all others take little memory."""
+        n = self.values.shape[1]
+        step = max(16, PRODUCTS_AT_ONCE // n)
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            gain = None if self.luminance is None else self.luminance[:, rows]
+            yield rows, Blocks(self.values[:, rows], self.sums[:, rows], self.scale, gain)
 
     def scaled(self) -> Array:
         """Return the values scaled to [0, 1] as float64, for kernels that are callables."""

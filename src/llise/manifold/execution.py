@@ -24,6 +24,7 @@ from llise.engine.backend import (
     working,
 )
 from llise.engine.tasks import gather, run_chunks
+from llise.engine.tolerances import MOST_DENSE
 from llise.manifold.blocks import BlockGrid, Chunk
 from llise.manifold.duplicates import identical_training_image
 from llise.manifold.pipeline import Fitted, Settings, fit_chunk, transform_chunk
@@ -55,7 +56,7 @@ class Execution:
     def fit(self, images: Array, grid: BlockGrid, settings: Settings, store_weights: bool = True) -> Fitted:
         """Fit every block of the training images."""
         pixels = working(images, self.device)
-        chunks = _chunks(pixels, grid, settings, BLOCKS_PER_FIT_CHUNK)
+        chunks = _chunks(pixels, grid, settings, BLOCKS_PER_FIT_CHUNK if len(images) <= MOST_DENSE else 1)
         tasks = (
             (grid.pixels(pixels, chunk), grid, grid.positions(chunk).start, settings, store_weights) for chunk in chunks
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 from llise import engine
 from llise.engine.backend import in_float64, namespace
+from llise.engine.tolerances import MOST_DENSE
 from llise.manifold.blocks import Blocks
 from llise.manifold.kernels import Kernel, refuse_unnormalisable
 
@@ -92,7 +93,7 @@ def local_gram(training: Blocks, neighbors: Array, kernel: Kernel, statistics: G
     """Return the Gram matrices of each new block's training neighbours, without those of all training blocks."""
     xp = namespace(training.values)
     if callable(kernel.name):
-        return take_local(training_gram(training, kernel)[0], neighbors)
+        return _local_gram_of_callable(training, neighbors, kernel, statistics)
     steps = engine.of(training.values)
     products = steps.local_products(training.values, neighbors)
     if kernel.is_linear:
@@ -101,10 +102,51 @@ def local_gram(training: Blocks, neighbors: Array, kernel: Kernel, statistics: G
     assert statistics is not None
     products = products * training.scale**2
     values = kernel.of_products(products, *_pairs(xp.diagonal(products, axis1=-2, axis2=-1)))
+    return _normalised(values, neighbors, statistics)
+
+
+def _local_gram_of_callable(
+    training: Blocks, neighbors: Array, kernel: Kernel, statistics: GramStatistics | None
+) -> Array:
+    if neighbors.shape[1] <= training.values.shape[1] <= MOST_DENSE:
+        return take_local(training_gram(training, kernel)[0], neighbors)
+    assert statistics is not None
+    xp = namespace(training.values)
+    values = xp.stack(
+        [
+            xp.stack([kernel.of_blocks(x[near], x[near]) for near in index])
+            for x, index in zip(training.scaled(), neighbors)
+        ]
+    )
+    return _normalised(values, neighbors, statistics)
+
+
+def _normalised(values: Array, neighbors: Array, statistics: GramStatistics) -> Array:
+    """Kernel values among neighbours, normalised and double-centred (eq. 9-11)."""
     left, right = _pairs(_take(statistics.norms, neighbors))
-    values = values / xp.sqrt(left * right)
+    values = values / namespace(values).sqrt(left * right)
     left, right = _pairs(_take(statistics.means, neighbors))
     return values - left - right + statistics.grand[:, None, None, None]
+
+
+def kernel_statistics(blocks: Blocks, kernel: Kernel) -> GramStatistics | None:
+    """Return what :func:`training_gram` returns besides, some rows of the kernel's values at a time."""
+    if kernel.is_linear:
+        return None
+    xp = namespace(blocks.values)
+    norms = _kernel_diagonal(blocks, kernel)
+    refuse_unnormalisable(norms, kernel)
+    means = xp.concat(
+        [
+            xp.mean(
+                _kernel_values(some, blocks, kernel) / xp.sqrt(norms[:, rows, None] * norms[:, None, :]),
+                axis=-1,
+            )
+            for rows, some in blocks.parts()
+        ],
+        axis=1,
+    )
+    return GramStatistics(norms, means, xp.mean(means, axis=-1))
 
 
 def take_local(gram: Array, neighbors: Array) -> Array:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from llise.engine.tolerances import MOST_DENSE
+
 
 @dataclass(frozen=True)
 class ImageMap:
@@ -30,9 +32,12 @@ class ImageMap:
         """Compute the map from the rows of the training images."""
         centre = rows.mean(axis=0)
         centred = rows - centre
-        values, vectors = np.linalg.eigh(centred @ centred.T)
         largest = slice(None, -min(2, *rows.shape) - 1, -1)
-        axes = vectors[:, largest].T @ centred / np.sqrt(np.maximum(values[largest, None], 1e-12))
+        if len(rows) > max(MOST_DENSE, rows.shape[1]):  # many short rows
+            axes = np.linalg.eigh(centred.T @ centred)[1][:, largest].T
+        else:
+            values, vectors = np.linalg.eigh(centred @ centred.T)
+            axes = vectors[:, largest].T @ centred / np.sqrt(np.maximum(values[largest, None], 1e-12))
         signs = np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
         return cls(centre, axes * signs)
 

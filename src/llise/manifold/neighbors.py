@@ -22,6 +22,11 @@ def training_neighbors(gram: Array, k: int) -> Array:
     return engine.of(gram).nearest(gram, xp.diagonal(gram, axis1=-2, axis2=-1), k, nowhere, True)
 
 
+def other_neighbors(products: Array, norms: Array, k: int, own: np.ndarray) -> Array:
+    """Return the k nearest other training images of some training images, whose indices are ``own``."""
+    return engine.of(products).nearest(products, norms, k + 1, own, False)[..., 1:]
+
+
 def new_neighbors(products: Array, norms: Array, k: int, identical: np.ndarray) -> Array:
     """Return the k nearest training images of each new image."""
     return engine.of(products).nearest(products, norms, k, identical, False)

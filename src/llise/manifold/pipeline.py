@@ -7,7 +7,7 @@ Many chunks run in parallel through ``llise.engine.tasks.run_chunks``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,15 +17,26 @@ import numpy as np
 from llise import engine
 from llise.engine.backend import like, namespace, on_device_of, to_numpy
 from llise.engine.tasks import gather
+from llise.engine.tolerances import MOST_DENSE
 from llise.manifold.admm import ADMM, embedding_start, weight_start
 from llise.manifold.blocks import BlockGrid, Blocks, prepare
 from llise.manifold.embedding import Embedding, admm_embedding, content_start, exact_embedding, reconstruct
-from llise.manifold.gram import GramStatistics, Kernel, linear_problems, local_gram, new_gram, take_local, training_gram
-from llise.manifold.neighbors import new_neighbors, training_neighbors
+from llise.manifold.gram import (
+    GramStatistics,
+    Kernel,
+    kernel_statistics,
+    linear_problems,
+    local_gram,
+    new_gram,
+    take_local,
+    training_gram,
+)
+from llise.manifold.neighbors import new_neighbors, other_neighbors, training_neighbors
 from llise.manifold.objectives import reconstruction_value, ssim_constant
 from llise.manifold.weights import admm_weights, exact_weights, semidefinite
 
 Array = Any
+Problem = tuple[slice, Array, Array, Array, Array]  # images, their neighbours, K, kv, a
 BATCH = 16  # blocks: few enough for the processor's cache, enough to make up for the calls
 LARGEST = 2**24  # bytes, more than any array of a batch has
 SAME = 1e-12  # squared distance, against the block's scale, below which two blocks are equal
@@ -128,7 +139,7 @@ def fit_chunk(pixels: Array, grid: BlockGrid, first: int, settings: Settings, ke
     _keep_memory()
     with on_device_of(pixels):
         raw = grid.cut(pixels)
-        batches = engine.of(raw).batches(raw.shape[0], BATCH)
+        batches = engine.of(raw).batches(raw.shape[0], BATCH if raw.shape[1] <= MOST_DENSE else 1)
         parts = (_fit_batch(raw[part], first + part.start, settings, keep_weights) for part in batches)
         return Fitted(**gather((vars(part) for part in parts), raw.shape[0]))
 
@@ -136,37 +147,62 @@ def fit_chunk(pixels: Array, grid: BlockGrid, first: int, settings: Settings, ke
 def _fit_batch(raw: Array, first: int, settings: Settings, keep_weights: bool) -> Fitted:
     blocks, level = prepare(raw, settings.data_range, centre=settings.kernel.is_linear, luminance=settings.luminance)
     positions = np.arange(first, first + raw.shape[0])
-    n, k, p, c = raw.shape[1], settings.n_neighbors, settings.n_components, settings.c
-    xp = namespace(raw)
-
-    neighbors, K, kv, norms, statistics = _training_problems(blocks, settings.kernel, k)
-    if settings.needs_semidefinite:
-        K, kv, norms = semidefinite(K, kv, norms)
+    n, p, c = raw.shape[1], settings.n_components, settings.c
+    of_some = _many_problems if n > MOST_DENSE else _training_problems
+    statistics, problems = of_some(blocks, settings.kernel, settings.n_neighbors)
+    parts = [_training_weights(problem, positions, settings, n) for problem in problems]
+    neighbors, weights, errors = (
+        part[0] if len(part) == 1 else namespace(raw).concat(part, axis=1) for part in zip(*parts)
+    )
     if settings.admm is None:
-        weights = exact_weights(K, kv, norms, c, settings.constraint, settings.ridge)
         start = content_start(blocks.values, p)
         embedding = exact_embedding(weights, neighbors, c, start, history=settings.history)
     else:
-        start = like(raw, weight_start(settings.seed, positions, n, k))
-        weights, _ = _admm(K, kv, norms, settings, start, settings.admm.max_iter[0])  # type: ignore[index]
         start = like(raw, embedding_start(settings.seed, positions, n, p))
         embedding = admm_embedding(weights, neighbors, c, settings.admm, start, history=settings.history)
     _check_finite(settings, weights, embedding.coordinates, embedding.objective, embedding.violation)
-    error = xp.sum(reconstruction_value(weights, K, kv, norms, c), axis=-1)
-    return _fitted(embedding, weights, neighbors, statistics, level, to_numpy(error), keep_weights, n)
+    error = to_numpy(namespace(raw).sum(errors, axis=-1))
+    return _fitted(embedding, weights, neighbors, statistics, level, error, keep_weights, n)
 
 
-def _training_problems(
-    blocks: Blocks, kernel: Kernel, k: int
-) -> tuple[Array, Array, Array, Array, GramStatistics | None]:
-    """Neighbours and local problems K, kv, a of the training images, and the kernel's statistics."""
+def _training_weights(problem: Problem, positions: np.ndarray, settings: Settings, n: int) -> tuple[Array, ...]:
+    """Neighbours, weights and reconstruction errors of some training images."""
+    rows, neighbors, K, kv, norms = problem
+    if settings.needs_semidefinite:
+        K, kv, norms = semidefinite(K, kv, norms)
+    if settings.admm is None:
+        weights = exact_weights(K, kv, norms, settings.c, settings.constraint, settings.ridge)
+    else:
+        start = like(kv, weight_start(settings.seed, positions, n, kv.shape[-1])[:, :, rows])
+        weights, _ = _admm(K, kv, norms, settings, start, settings.admm.max_iter[0])  # type: ignore[index]
+    return neighbors, weights, reconstruction_value(weights, K, kv, norms, settings.c)
+
+
+def _training_problems(blocks: Blocks, kernel: Kernel, k: int) -> tuple[GramStatistics | None, Iterable[Problem]]:
+    """The kernel's statistics, and neighbours and local problems K, kv, a of the training images."""
+    rows = slice(None)
     if kernel.is_linear:
-        return *linear_problems(blocks, k), None
+        return None, [(rows, *linear_problems(blocks, k))]
     gram, statistics = training_gram(blocks, kernel)
     neighbors = training_neighbors(gram, k)
     xp = namespace(gram)
     kv = xp.take_along_axis(gram, neighbors, axis=-1)
-    return neighbors, take_local(gram, neighbors), kv, xp.diagonal(gram, axis1=-2, axis2=-1), statistics
+    norms = xp.diagonal(gram, axis1=-2, axis2=-1)
+    return statistics, [(rows, neighbors, take_local(gram, neighbors), kv, norms)]
+
+
+def _many_problems(blocks: Blocks, kernel: Kernel, k: int) -> tuple[GramStatistics | None, Iterable[Problem]]:
+    """The same some images at a time, so that no matrix of all pairs is ever in memory."""
+    statistics = kernel_statistics(blocks, kernel)
+
+    def problems() -> Iterator[Problem]:
+        for rows, some in blocks.parts():
+            products, own, norms = new_gram(some, blocks, kernel, statistics)
+            neighbors = other_neighbors(products, norms, k, np.arange(rows.start, rows.stop))
+            kv = namespace(products).take_along_axis(products, neighbors, axis=-1)
+            yield rows, neighbors, local_gram(blocks, neighbors, kernel, statistics), kv, own
+
+    return statistics, problems()
 
 
 def transform_chunk(
