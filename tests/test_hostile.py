@@ -93,9 +93,13 @@ def test_a_setting_of_a_kernel_that_is_no_usable_number_is_named(learner, name, 
 
 
 def test_more_images_than_can_be_compared_in_pairs_are_refused():
-    for learner in (LLE(2), LLISE(2)):
-        with pytest.raises(ValueError, match="n_samples=10001 images are more than 10000"):
-            learner.fit(np.zeros((10_001, 4), np.uint8))
+    with pytest.raises(ValueError, match="n_samples=10001 images are more than 10000"):
+        LLE(2).fit(np.zeros((10_001, 4), np.uint8))
+
+
+def test_many_images_that_are_all_equal_give_coordinates_all_the_same():
+    learner = LLISE(2, n_neighbors=3).fit(np.zeros((1001, 4), np.uint8))
+    assert np.isfinite(learner.embedding_).all() and learner.constraint_violation_ < 1e-12
 
 
 # ------------------------------------------------------------------------------- files with a right digest

@@ -102,8 +102,8 @@ class LLE(Learner):
         n = images.shape[0]
         if n > MOST_IMAGES:
             raise ValueError(
-                f"n_samples={n} images are more than {MOST_IMAGES}: LLE of whole images compares every pair of them; use "
-                "fewer images, or LLISE."
+                f"n_samples={n} images are more than {MOST_IMAGES}: LLE compares every pair of whole images; use fewer "
+                "images, or LLISE."
             )
         k, p = self._counts(n)
         self.training_images_ = images

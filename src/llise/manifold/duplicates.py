@@ -1,4 +1,4 @@
-"""Which new images are training images: these take the place of the training image exactly."""
+"""Images by the fingerprints of their pixels: which are equal, and a sample that depends on nothing else."""
 
 from __future__ import annotations
 
@@ -32,3 +32,14 @@ def identical_training_image(images: Array, training: Array) -> np.ndarray:
     for index, digest in enumerate(digests(training, dtype)):
         first.setdefault(digest, index)
     return np.array([first.get(digest, -1) for digest in digests(images, dtype)])
+
+
+def landmarks(images: Array, count: int) -> np.ndarray:
+    """Return the indices, ascending, of the images with the smallest fingerprints, each picture once.
+
+    That is a uniform random sample of the different pictures, and does not depend on their order.
+    """
+    first: dict[bytes, int] = {}
+    for index, digest in enumerate(digests(images)):
+        first.setdefault(digest, index)
+    return np.sort([first[digest] for digest in sorted(first)[:count]])

@@ -13,6 +13,7 @@ from llise.engine.backend import as_input, check_device, to_numpy, working
 from llise.manifold.admm import ADMM
 from llise.manifold.base import Learner, training_input, with_tuples
 from llise.manifold.blocks import BlockGrid
+from llise.manifold.duplicates import landmarks
 from llise.manifold.execution import Execution
 from llise.manifold.gram import Kernel
 from llise.manifold.pipeline import Fitted, Settings
@@ -65,6 +66,11 @@ class LLISE(Learner):
         Grey values lie in [0, data_range].  None infers it for uint8, uint16 and floats in [0, 1].
     plane_weights : (float, float, float), default (1, 1, 1)
         Weights of luma and the two chroma planes in the SSIM of colour images (docs/math.md, eq. 46).
+    n_landmarks : int, optional
+        Learn the manifold of that many images alone, and place all others on it as new images: for sets of more than
+        some 20 000.  The landmarks are a uniform random sample of the different images that does not depend on their
+        order (those with the smallest hashes of their pixels).  ``training_images_``, ``embedding_`` and all other
+        fitted attributes are those of the landmarks; :meth:`fit_transform` returns coordinates of all images.
     store_weights : bool, default True
         Whether to store ``weights_`` and ``neighbors_``.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
@@ -98,7 +104,9 @@ class LLISE(Learner):
     data_range_ : float
         The range of grey values that was used.
     training_images_ : array (n, h, w) or (n, h, w, 3)
-        The images passed to ``fit``.
+        The images passed to ``fit``, or the landmarks among them.
+    landmarks_ : int ndarray (n_landmarks,) or None
+        Indices of the landmarks; None without `n_landmarks`.
 
     Examples
     --------
@@ -126,6 +134,7 @@ class LLISE(Learner):
         ridge=RIDGE,
         data_range=None,
         plane_weights=(1.0, 1.0, 1.0),
+        n_landmarks=None,
         store_weights=True,
         device=None,
         random_state=None,
@@ -143,11 +152,38 @@ class LLISE(Learner):
         self.ridge = ridge
         self.data_range = data_range
         self.plane_weights = plane_weights
+        self.n_landmarks = n_landmarks
         self.store_weights = store_weights
         self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def fit_transform(self, X, y=None):
+        """Learn the manifold and return the coordinates of the images.
+
+        Parameters
+        ----------
+        X : array (n, h, w), (n, h, w, 3) or (n, h*w)
+            Training images, grey or in colour, or their pixels as rows; a memory map is read in portions.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        array (n, b*p)
+            The p coordinates of each of the b blocks, block after block.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from llise import LLISE
+        >>> images = np.random.default_rng(0).random((30, 8, 8))
+        >>> LLISE(2, n_neighbors=3, n_landmarks=12).fit_transform(images).shape
+        (30, 2)
+        """
+        coordinates = super().fit_transform(X)
+        return coordinates if self.landmarks_ is None else self.transform(X)
 
     def embed(self, X, *, return_error=False):
         """Coordinates of new images, block by block.
@@ -248,6 +284,7 @@ class LLISE(Learner):
             parameters["solver"] = ADMM(**with_tuples(parameters["solver"]))
         learner = cls(**parameters)
         images, grid = as_images(learner, training_input(arrays, settings), reset=True)
+        learner.landmarks_ = None
         learner.data_range_ = grey_range(images, settings["data_range"], rows=learner.image_shape_ is None)
         seed = check_integer("seed", settings["seed"], 0, 2**31 - 1)
         fit_settings = replace(learner._settings(images, grid), seed=seed)
@@ -258,6 +295,10 @@ class LLISE(Learner):
     def _fit(self, X) -> None:
         images, grid = as_images(self, X, reset=True)
         self.data_range_ = grey_range(images, self.data_range, rows=self.image_shape_ is None)
+        self.landmarks_ = None
+        if self.n_landmarks is not None and check_integer("n_landmarks", self.n_landmarks, 2) < len(images):
+            self.landmarks_ = landmarks(working(images), self.n_landmarks)
+            images = images[self.landmarks_]
         settings = self._settings(images, grid)
         fitted = self._execution("fit").fit(self._planes(images), grid, settings, self.store_weights)
         self._store(fitted, images, grid, settings)

@@ -27,7 +27,7 @@ class KernelLLISE(LLISE):
         Constant of the polynomial and the sigmoid kernel.
     n_neighbors, block_size, image_shape, constraint, solver, as_published, luminance, ridge
         As in :class:`LLISE`.
-    data_range, plane_weights, store_weights, device, random_state, n_jobs, verbose
+    data_range, plane_weights, n_landmarks, store_weights, device, random_state, n_jobs, verbose
         As in :class:`LLISE`.
 
     Examples
@@ -57,6 +57,7 @@ class KernelLLISE(LLISE):
         ridge=RIDGE,
         data_range=None,
         plane_weights=(1.0, 1.0, 1.0),
+        n_landmarks=None,
         store_weights=True,
         device=None,
         random_state=None,
@@ -75,6 +76,7 @@ class KernelLLISE(LLISE):
             ridge=ridge,
             data_range=data_range,
             plane_weights=plane_weights,
+            n_landmarks=n_landmarks,
             store_weights=store_weights,
             device=device,
             random_state=random_state,

@@ -220,10 +220,15 @@ def transform_chunk(
         raw, raw_new = grid.cut(pixels), grid.cut(new_pixels)
         parts = [
             _transform_batch(raw_new[part], raw[part], identical, first + part.start, fitted[part], settings)
-            for part in engine.of(raw).batches(raw.shape[0], 8 * BATCH)
+            for part in engine.of(raw).batches(raw.shape[0], _transform_batch_size(raw_new.shape[1] * raw.shape[1]))
         ]
         xp = namespace(raw)
         return xp.concat([y for y, _ in parts]), xp.concat([f for _, f in parts])
+
+
+def _transform_batch_size(products: int) -> int:
+    """Blocks that are transformed at once, so that products with many images take 32 MB at the most."""
+    return min(8 * BATCH, max(1, LARGEST // 4 // products))
 
 
 def _transform_batch(

@@ -137,7 +137,9 @@ class DistortionRecognizer(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        return self._store(self._learner().fit(X), codes)
+        manifold = self._learner().fit(X)
+        chosen = getattr(manifold, "landmarks_", None)
+        return self._store(manifold, codes if chosen is None else codes[chosen])
 
     def predict(self, X):
         """The distortion that gets most votes for each image, by its out-of-sample embedding.
