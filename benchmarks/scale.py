@@ -8,8 +8,8 @@
 
 Prints Markdown tables.  Images are patches of scikit-image's photographs.  Each case runs in a process of its own, so
 that its greatest memory is known; kernels are compiled (or loaded) before time is taken, BLAS has ``--threads`` threads
-on both sides.  scikit-learn fits ``--reference-blocks`` blocks, and the time of all is taken in proportion.  Processor time
-stands beside wall time: on a machine with other work the ratio of processor times is the one that means something.
+on both sides.  scikit-learn fits ``--reference-blocks`` blocks, and the time of all is taken in proportion.  Processor
+time stands beside wall time: on a machine with other work only the ratio of processor times means something.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def in_words(result: dict[str, float] | None) -> str:
 def compare(rows: list[str], options: argparse.Namespace) -> None:
     """The table beside scikit-learn."""
     print(
-        "| images x blocks | weights | LLISE: wall (processor) s | scikit-learn | times as fast | wanted | MB | stationarity |"
+        "| images x blocks | weights | LLISE, s (CPU) | scikit-learn | times as fast | wanted | MB | stationarity |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for row in rows:

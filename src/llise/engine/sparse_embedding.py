@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from llise.engine.numba_triangular import Triangles
 from llise.engine.tolerances import ENOUGH, MAX_PRODUCTS, START_ROUNDS
 
 SHIFT = 1e-4
@@ -31,17 +32,18 @@ class Factor:
     def __init__(self, S: sparse.csr_array) -> None:
         n = S.shape[0]
         A = sparse.csc_matrix((1 + SHIFT) * sparse.identity(n) - S)
-        self._lu = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
-        self._left = self._lu.solve(np.ones(n), "T")
+        lu = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
+        self._factors = Triangles(lu)
+        self._left = self._factors.solve_transposed(np.ones((n, 1)))
 
     def solve(self, R: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return (A'DA)^-1 R for D = diag(weights), centred."""
         root = np.sqrt(weights)[:, None]
-        left = self._left[:, None] / root
+        left = self._left / root
         left /= np.linalg.norm(left)
-        V = self._lu.solve(R, "T") / root
+        V = self._factors.solve_transposed(R) / root
         V -= left * (left.T @ V)
-        Z = self._lu.solve(V / root)
+        Z = self._factors.solve(V / root)
         return Z - Z.mean(axis=0)
 
 
