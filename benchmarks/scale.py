@@ -149,9 +149,7 @@ def in_words(result: dict[str, float] | None) -> str:
 
 def compare(rows: list[str], options: argparse.Namespace) -> None:
     """The table beside scikit-learn."""
-    print(
-        "| images x blocks | weights | LLISE, s (CPU) | scikit-learn | times as fast | wanted | MB | stationarity |"
-    )
+    print("| images x blocks | weights | LLISE, s (CPU) | scikit-learn | times as fast | wanted | MB | stationarity |")
     print("|---|---|---|---|---|---|---|---|")
     for row in rows:
         n, blocks = (int(part) for part in row.split("x"))
