@@ -47,8 +47,9 @@ def test_the_factor_solves_the_problem_among_centred_vectors(constraint):
     rng = np.random.default_rng(0)
     d, b = rng.uniform(0.1, 9, 60), rng.standard_normal((60, 2))
     b -= b.mean(axis=0)
-    x = sparse_embedding.Factor(S).solve(b, d)
-    A = (1 + sparse_embedding.SHIFT) * np.eye(60) - S.toarray()
+    factor = sparse_embedding.Factor(S)
+    x = factor.solve(b, d)
+    A = (1 + factor.shift) * np.eye(60) - S.toarray()
     rest = A.T @ (d[:, None] * (A @ x)) - b
     np.testing.assert_allclose(x.sum(axis=0), 0, atol=1e-9 * np.abs(x).max())
     np.testing.assert_allclose(rest - rest.mean(axis=0), 0, atol=1e-6 * np.abs(x).max())

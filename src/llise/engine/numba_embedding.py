@@ -36,7 +36,6 @@ def exact_embedding(
 
 @jit()
 def _dense_embedding(weights, neighbors, c, start, tol, max_iter, out, results, history):
-    """Feasible, stationary coordinates on every block (eq. 32-36)."""
     b, n, p = start.shape
     Y = tall(n, p)
     N = Y.shape[1]

@@ -136,11 +136,7 @@ def embedding_start(seed: int, blocks: np.ndarray, n: int, p: int) -> np.ndarray
 
 
 def _uniform(seed: int, blocks: np.ndarray, count: int) -> np.ndarray:
-    """Numbers (b, count) in [0, 1) that depend only on the seed, the block's position and their own index.
-
-    This is SplitMix64, written out because a generator of NumPy (Philox has a counter, too) would draw other numbers
-    and so change every result of ``solver="admm"``.  All arithmetic is modulo 2**64.
-    """
+    """Numbers (b, count) in [0, 1) that depend only on the seed, the block's position and their own index."""
     steps = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     # the seed is mixed first: unmixed, the streams of successive seeds are one stream, shifted by a step
     start = _mixed(_mixed(np.array([seed], np.uint64)) + blocks.astype(np.uint64))

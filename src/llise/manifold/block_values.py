@@ -20,18 +20,6 @@ class Blocks:
 
     Centring (docs/math.md, eq. 4) is applied to inner products, :math:`x'y - s_x s_y / q`; for floats it is done
     beforehand and the sums are zero.
-
-    Parameters
-    ----------
-    values : array (b, n, q)
-        Grey values: integers in the narrowest float type in which their inner products are *exact*, so that
-        duplicates tie exactly and flat blocks are exactly zero; or floats.
-    sums : array (b, n)
-        Sum of each block.
-    scale : float
-        1 / data_range.
-    luminance : array (b, n), optional
-        The additional luminance coordinate (eq. 5).
     """
 
     values: Array

@@ -41,15 +41,7 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockGrid:
-    """How images of one shape are cut into blocks.
-
-    Parameters
-    ----------
-    height, width : int
-        Of the images, in pixels.
-    block_height, block_width : int
-        Of a block, in pixels.
-    """
+    """How images of one shape are cut into blocks."""
 
     height: int
     width: int

@@ -48,11 +48,7 @@ def read_collection(
     background: Background | None = None,
     progress: Callable[[Sequence[Any]], Iterable[Any]] = iter,
 ) -> Collection:
-    """Read images of equal size, or resized to ``size`` (width, height).
-
-    A source is an image, a folder with its subfolders, a ``.txt`` list of images, or a ``.npy`` or ``.npz`` array.
-    The class of an image is its subfolder, or the folder that it is in; one folder alone makes no classes.
-    """
+    """Read images of equal size, or resized to ``size`` (width, height)."""
     paths = [Path(os.path.expanduser(source)) for source in sources]
     arrays = [path for path in paths if path.suffix.lower() in ARRAYS]
     if arrays and len(paths) > 1:

@@ -35,10 +35,7 @@ def identical_training_image(images: Array, training: Array) -> np.ndarray:
 
 
 def landmarks(images: Array, count: int) -> np.ndarray:
-    """Return the indices, ascending, of the images with the smallest fingerprints, each picture once.
-
-    That is a uniform random sample of the different pictures, and does not depend on their order.
-    """
+    """Return the indices, ascending, of the images with the smallest fingerprints, each picture once."""
     first: dict[bytes, int] = {}
     for index, digest in enumerate(digests(images)):
         first.setdefault(digest, index)

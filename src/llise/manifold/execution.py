@@ -37,17 +37,7 @@ PRODUCTS_AT_ONCE = 2**22  # of new images with training images, in a task of a t
 
 @dataclass(frozen=True)
 class Execution:
-    """How the work is done: on which device, by how many workers, with which progress bar.
-
-    Parameters
-    ----------
-    device : str or None
-        GPU to which NumPy arrays are moved; None works where the images are.
-    n_jobs : int or None
-        Chunks worked on at once, as in joblib; used for NumPy arrays only.
-    progress : str or None
-        Name of the progress bar; None shows none.
-    """
+    """How the work is done: on which device, by how many workers, with which progress bar."""
 
     device: str | None = None
     n_jobs: int | None = None

@@ -26,15 +26,6 @@ class GramStatistics:
 
     As they come from the training images only, the result of a new image does not depend on the other images in the
     batch.
-
-    Parameters
-    ----------
-    norms : array (b, n)
-        :math:`k(x_r, x_r)`.
-    means : array (b, n)
-        Row means of the normalised kernel.
-    grand : array (b,)
-        Mean of these.
     """
 
     norms: Array
@@ -60,11 +51,7 @@ def training_gram(blocks: Blocks, kernel: Kernel) -> tuple[Array, GramStatistics
 
 
 def linear_problems(blocks: Blocks, k: int) -> tuple[Array, Array, Array, Array]:
-    """Return neighbours and local problems of the training images for the linear kernel.
-
-    The same as :func:`training_gram`, ``training_neighbors`` and :func:`take_local`, for NumPy in one pass over the
-    blocks.
-    """
+    """Return neighbours and local problems of the training images for the linear kernel."""
     steps = engine.of(blocks.values)
     return steps.training_problems(_products(blocks, blocks), *blocks.factors(), blocks.sums, blocks.luminance, k)
 

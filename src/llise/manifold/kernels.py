@@ -21,15 +21,6 @@ class Kernel:
     ``linear`` is :math:`x'y` of the *centred* blocks, so that it is LLISE itself.  The others see the blocks as
     they are, and are normalised and double-centred in feature space (math.md, eq. 9-11): ``poly``
     :math:`(\gamma x'y + c_0)^d`, ``rbf`` :math:`\exp(-\gamma\|x-y\|^2)`, ``sigmoid`` :math:`\tanh(\gamma x'y + c_0)`.
-
-    Parameters
-    ----------
-    name : {"linear", "poly", "rbf", "sigmoid"} or callable
-        A callable takes two arrays (m, q) and (n, q) and returns (m, n).
-    gamma : float, optional
-        None stands for 1/q.
-    degree : int, default 3
-    coef0 : float, default 1.0
     """
 
     name: str | Callable = "linear"

@@ -13,10 +13,7 @@ Array = Any
 
 
 def training_neighbors(gram: Array, k: int) -> Array:
-    """Return the k nearest other training images of each training image.
-
-    An image is excluded from its own neighbours by its index, not by its distance; ties go by index.
-    """
+    """Return the k nearest other training images of each training image."""
     xp = namespace(gram)
     nowhere = np.full(gram.shape[1], -1)
     return engine.of(gram).nearest(gram, xp.diagonal(gram, axis1=-2, axis2=-1), k, nowhere, True)

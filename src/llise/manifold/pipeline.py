@@ -44,24 +44,7 @@ SAME = 1e-12  # squared distance, against the block's scale, below which two blo
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings that decide a result.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    n_neighbors, n_components : int
-    constraint : {"sphere", "affine"}
-    ridge, luminance, data_range : float
-    q : int
-        Values in a block.
-    admm : ADMM or None
-        Settings of the paper's iterations, resolved; None for the exact solver.
-    seed : int
-        Of the random starts of the paper's iterations.
-    history : int, default 0
-        Steps of the embedding that are recorded.
-    """
+    """All settings that decide a result."""
 
     kernel: Kernel
     n_neighbors: int
@@ -88,21 +71,7 @@ class Settings:
 
 @dataclass
 class Fitted:
-    """Results of a fit for each block position; the first axis is b.
-
-    Parameters
-    ----------
-    coordinates : array (b, n, p)
-    weights, neighbors : array (b, n, k) or None
-    norms, means, grand : array or None
-        The kernel's statistics (:class:`~llise.manifold.gram.GramStatistics`), None for the linear kernel.
-    level : array (b,) or None
-        Mean luminance over the training images, None without the luminance coordinate.
-    reconstruction_error : numpy.ndarray (b,)
-        Sum of the weights' objective over the images.
-    objective, stationarity, n_iter, violation, history : numpy.ndarray
-        As in :class:`~llise.manifold.embedding.Embedding`.
-    """
+    """Results of a fit for each block position; the first axis is b."""
 
     coordinates: Array
     weights: Array | None
@@ -317,9 +286,5 @@ def _fitted(
 
 @cache
 def _keep_memory() -> None:
-    """Keep the memory that a batch frees with the process, for the next batch.
-
-    glibc returns memory to the system when more is free than twice the largest array freed so far; getting it again
-    costs a page fault every 4 kB, some 30 a block.  So one large array, which is never written to, is freed once.
-    """
+    """Keep the memory that a batch frees with the process, for the next batch."""
     np.empty(LARGEST, np.uint8)

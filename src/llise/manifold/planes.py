@@ -37,11 +37,7 @@ def laid_out(
     luminance: float = 0.0,
     levels: Array | None = None,
 ) -> tuple[Array, Array | None]:
-    """Put the three planes of each block side by side, so that a colour image is cut like a grey one.
-
-    With a ``luminance`` the mean of each plane, less its mean over the training images, counts as in eq. 5. The second
-    result are these means, which new images get as ``levels``.
-    """
+    """Put the three planes of each block side by side, so that a colour image is cut like a grey one."""
     xp = namespace(images)
     n, height, width, _ = images.shape
     grid = BlockGrid.of_images((height, width), block_size)

@@ -21,12 +21,7 @@ BATCH = 64  # blocks whose distances are in memory at the same time
 def nearest_labels(
     embedding: np.ndarray, codes: np.ndarray, n_classes: int, new: np.ndarray | None = None
 ) -> np.ndarray:
-    """Class of the nearest training image at every block.
-
-    Blocks that a distortion leaves unchanged are duplicates with equal coordinates, so ties are common.  Among
-    training images that are equally near (up to rounding) the most frequent class wins; among classes that are equally
-    frequent the first one wins.
-    """
+    """Class of the nearest training image at every block."""
     judged = embedding if new is None else new
     b, n, _ = embedding.shape
     one_hot = np.eye(n_classes, dtype=np.float32)[codes]
@@ -54,10 +49,7 @@ def nearest_images(embedding: np.ndarray, new: np.ndarray, m: int) -> np.ndarray
 
 
 def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances at every block, computed from differences.
-
-    The identity with inner products would be faster, but its rounding errors would break ties.
-    """
+    """Squared Euclidean distances at every block, computed from differences."""
     total = np.zeros((a.shape[0], a.shape[1], b.shape[1]))
     for i in range(a.shape[-1]):
         total += (a[:, :, None, i] - b[:, None, :, i]) ** 2

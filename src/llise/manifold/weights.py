@@ -47,11 +47,7 @@ def admm_weights(
 
 
 def semidefinite(K: Array, kv: Array, a: Array) -> tuple[Array, Array, Array]:
-    """Replace the local Gram matrices [[a, kv'], [kv, K]] by the nearest positive semidefinite ones (eq. 24).
-
-    An indefinite kernel (sigmoid, or a callable) has no feature space.  After this its local problems have one, and
-    f is a distance again.
-    """
+    """Replace the local Gram matrices [[a, kv'], [kv, K]] by the nearest positive semidefinite ones (eq. 24)."""
     xp = namespace(kv)
     k = kv.shape[-1]
     top = xp.concat([a[..., None], kv], axis=-1)[..., None, :]
