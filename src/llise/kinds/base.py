@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypedDict, Unpack
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from llise.kinds.fitting import Fit
 from llise.kinds.limits import LIMITS, Limit
 from llise.kinds.paths import CoderPath, LevelPath, Path, SolvablePath
 
-__all__ = ["CoderPath", "Draw", "FunctionKind", "GreyStatistics", "Kind", "LevelPath", "Path", "Settings"]
+__all__ = ["CoderPath", "Draw", "FunctionKind", "Kind", "LevelPath", "Path", "Settings"]
 __all__ += ["SolvablePath", "drawn"]
 
 
@@ -22,29 +22,6 @@ class Settings(Protocol):
 
     def words(self) -> dict[str, float]:
         """The few numbers that people are told, which ``Kind.fit`` finds: ``{"sigma": 12.0}``."""
-
-
-class GreyStatistics(TypedDict, total=False):
-    """Mean, standard deviation and median of the grey levels of the image that a crop was taken from.
-
-    Attributes
-    ----------
-    mean, spread, middle : float
-        Mean, standard deviation and median.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from llise.kinds.contrast import Contrast
-    >>> crop = np.zeros((16, 16), np.uint8)
-    >>> draw = Contrast().draw(crop, np.random.default_rng(2), mean=100.0, spread=30.0, middle=90.0)
-    >>> draw.parameters(0.5)["pivot"]
-    90.0
-    """
-
-    mean: float
-    spread: float
-    middle: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +168,7 @@ class Kind(ABC):
         """A strength of the path in the kind's own unit, such as a gain below 1 where the contrast is reduced."""
         return strength
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         """Draw one of the ways in which programs make this kind.
 
         Parameters
@@ -200,9 +177,6 @@ class Kind(ABC):
             Image to distort, 16 pixels or more on each side; a grey picture may have three equal channels.
         rng : numpy.random.Generator
             Source of all random numbers.
-        **statistics : float
-            ``mean``, ``spread`` and ``middle``: mean, standard deviation and median of the grey levels of the larger
-            image from which `image` was cut. Those left out are taken from `image`.
 
         Returns
         -------

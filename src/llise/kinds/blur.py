@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import Draw, Kind, Path, drawn
 from llise.kinds.blur_programs import BlurSettings, blurred
 from llise.kinds.blur_search import MARGIN, WINDOW, fields_of, find_blur, trials_of
 from llise.kinds.estimation import RESOLUTION, Pair, pair_of
@@ -51,7 +51,7 @@ class Blur(Kind):
 
         return path
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         name = rng.choice(list(_WAYS), p=[share for share, _ in _WAYS.values()])
         at, end = _WAYS[name][1](rng, image.shape[:2])
         return drawn(self, image, at, end)

@@ -71,7 +71,7 @@ class ChromaBlur(ColorKind):
         planes = planes_of(image)
         return lambda strength: pixels_of(blurred_chroma(planes, strength))
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: float) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         hd = bool(rng.random() < 0.25)
         if rng.random() < 0.45:
             way = str(rng.choice(["gaussian", "gaussian", "box"]))
@@ -202,29 +202,29 @@ KEPT = 3
 def find_chroma_blur(pair: Pair, start: ChromaBlurSettings | None = None) -> tuple[ChromaBlurSettings, float] | None:
     """The way that comes nearest and the reach of an interval of sigma; None where chroma changed little or not so."""
     part, here = pair, np.s_[:WINDOW, :WINDOW]
-    if np.count_nonzero(pair.mask[here]) > 0.3 * min(np.count_nonzero(pair.mask), WINDOW**2):
+    if np.count_nonzero(pair.mask[here]) > 0.3 * min(int(np.count_nonzero(pair.mask)), WINDOW**2):
         part = Pair(*(image[here] for image in pair))
     hd = _is_hd(part)
     weights = HD_WEIGHTS if hd else WEIGHTS
     luma, chroma = split(part.before, weights)
     planes = Pair(chroma, split(part.after, weights)[1], part.mask)
     trials = Trials(planes, lambda one: coarse(chroma, one))
-    best = trials.best(ChromaBlurSettings("gaussian", sigma, hd=hd) for sigma in SIGMAS)
-    if trials.left(best) > LESSENS * planes.change or planes.change < ROUNDING:
+    first = trials.best(ChromaBlurSettings("gaussian", sigma, hd=hd) for sigma in SIGMAS)
+    if trials.left(first) > LESSENS * planes.change or planes.change < ROUNDING:
         return None
-    best = trials.improved(best, ("sigma",), 3)
-    box = trials.improved(replace(best, way="box"), ("sigma",), 2)
-    ways = [best, box, *([replace(start, hd=hd)] if start is not None else [])]
+    gaussian = trials.improved(first, ("sigma",), 3)
+    box = trials.improved(replace(gaussian, way="box"), ("sigma",), 2)
+    ways = [gaussian, box, *([replace(start, hd=hd)] if start is not None else [])]
     if trials.left(trials.best(ways)) > 2 * ROUNDING:
-        ways += _coarser(trials, best.sigma, part.mask.shape, hd)
+        ways += _coarser(trials, gaussian.sigma, part.mask.shape, hd)
     whole = Trials(part, lambda one: quantise(joined(luma, coarse(chroma, one), weights)))
-    best = whole.best(sorted(ways, key=trials.left)[:KEPT])
+    best: ChromaBlurSettings = whole.best(sorted(ways, key=trials.left)[:KEPT])
     if whole.left(best) >= part.change:
         return None
     if best.way in ("subsampled", "resized"):
         most = AS_GOOD * trials.left(best)
-        alike = [one.sigma for one in ways if one.way == best.way and trials.left(one) <= most]
-        return best, max(RESOLUTION * best.sigma, *(abs(sigma - best.sigma) for sigma in alike))
+        alike = [one.sigma for one in trials.known if one.way == best.way and trials.left(one) <= most]
+        return best, max([RESOLUTION * best.sigma, *(abs(sigma - best.sigma) for sigma in alike)])
     best, deviations = whole.polished(best, ("sigma",), 2)
     return best, max(1.645 * deviations["sigma"], 2 * RESOLUTION * best.sigma)
 
@@ -235,8 +235,8 @@ def _coarser(trials: Trials, sigma: float, shape: tuple[int, ...], hd: bool) -> 
     sides = [n for n in range(2, 17) if 0.4 * side <= n <= 1.6 * side and n <= min(shape) // 4] or [2]
     factors = [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.6 * side <= n <= 2.2 * side]
 
-    def way(both: tuple[int, int], *how: str) -> ChromaBlurSettings:
-        return ChromaBlurSettings("subsampled", _sigma_of(both), both, *how, hd=hd)
+    def way(both: tuple[int, int], reducing: str, enlarging: str, siting: str) -> ChromaBlurSettings:
+        return ChromaBlurSettings("subsampled", _sigma_of(both), both, reducing, enlarging, siting, hd)
 
     def resized(both: tuple[int, int], reducing: str, enlarging: str) -> ChromaBlurSettings:
         return ChromaBlurSettings("resized", _sigma_of(both), both, reducing, enlarging, hd=hd)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
 from llise.colours import TO_RGB
-from llise.kinds.base import Draw, GreyStatistics, Path, drawn
+from llise.kinds.base import Draw, Path, drawn
 from llise.kinds.color_base import ColorKind
 from llise.kinds.curve_fit import SAMPLE
-from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, deviation_by_places, in_colour, shared_power
+from llise.kinds.fitting import (
+    ROUNDING,
+    Fit,
+    clipped_power,
+    deviation_by_places,
+    in_colour,
+    random_fit,
+    shared_power,
+)
 from llise.kinds.programs import (
     CHROMA_SPREAD,
     TO_CHROMA,
@@ -62,7 +70,7 @@ class ChromaNoise(ColorKind):
         noise = rng.standard_normal((*image.shape[:2], 2), dtype=np.float32) @ TO_RGB[:, 1:].T
         return lambda strength: base + np.float32(strength) * noise
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         law = str(rng.choice(["normal", "uniform", "laplace"], p=[0.75, 0.17, 0.08]))
         size = int(rng.choice([1, 2, 3, 4, 6], p=[0.55, 0.27, 0.06, 0.08, 0.04]))
         even = size > 1 and bool(rng.random() < 0.5)
@@ -110,12 +118,9 @@ class ChromaNoise(ColorKind):
         def spread(image: np.ndarray) -> np.ndarray:
             return np.float32(share) * clipped_power(image, deviation)
 
-        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-            return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
-
         reach = (1.645 * deviation_by_places(power, used) + 0.01) * sigma + 0.05
         words = {"sigma": (max(sigma - reach, 0.0), sigma + reach)}
-        return Fit(settings.words(), draw=draw, settings=settings, intervals=words, noise=spread)
+        return random_fit(self, settings, words, spread)
 
 
 def _clipped_sigma(levels: np.ndarray, power: float) -> float:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
 from llise.colours import TO_RGB
-from llise.kinds.base import Draw, GreyStatistics, Path, drawn
+from llise.kinds.base import Draw, Path, drawn
 from llise.kinds.color_base import ColorKind
 from llise.kinds.fitting import Fit, as_bytes, exact_fit
 from llise.kinds.programs import draw_rounding, draw_seed, finish, from_light, to_light
@@ -68,7 +68,7 @@ class ColorCast(ColorKind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return float(_warm(strength, direction)[0])
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         settings, end = _draw_cast(rng)
         rounding, seed = draw_rounding(rng), draw_seed(rng)
 

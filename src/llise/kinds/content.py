@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import Draw, Kind, Path, drawn
 from llise.kinds.content_layers import block_ranks, covered, draw_cover
 from llise.kinds.fitting import Fit, in_colour
 from llise.kinds.programs import draw_seed
@@ -56,7 +56,7 @@ class Content(Kind):
         values = np.select([quarter == 0, quarter == 1, quarter == 2], [0.0, 128.0, 255.0], moved).astype(np.float32)
         return _in_order(image, ranks, values)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         seam = float(rng.uniform(0.5, 3)) if rng.random() < 0.3 else 0.0
         start = ContentSettings(0.0, draw_seed(rng), seam)
         layer = draw_cover(image, np.random.default_rng(start.seed))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
+from llise.kinds.base import Draw, Kind, LevelPath, Path, drawn
 from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, from_light, look_up, on_plane, to_light
 
@@ -68,8 +67,8 @@ class Contrast(Kind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return 1 + direction * strength
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
-        settings, end = _draw_curve(image, rng, statistics)
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
+        settings, end = _draw_curve(image, rng)
         plane, rounding, seed = draw_plane(rng, image, 0.25), draw_rounding(rng), draw_seed(rng)
         return drawn(
             self, image, lambda strength: replace(settings(strength), plane=plane, rounding=rounding, seed=seed), end
@@ -128,19 +127,17 @@ def slope_at_pivot(settings: ContrastSettings) -> float:
     return settings.amount
 
 
-def _draw_curve(
-    image: np.ndarray, rng: np.random.Generator, statistics: GreyStatistics
-) -> tuple[Callable[[float], ContrastSettings], float]:
+def _draw_curve(image: np.ndarray, rng: np.random.Generator) -> tuple[Callable[[float], ContrastSettings], float]:
     """A curve by strength, as programs offer it, and the strength at which it ends."""
     way = rng.choice(9, p=[0.3, 0.13, 0.17, 0.14, 0.06, 0.05, 0.08, 0.04, 0.03])
     direction = int(rng.choice([-1, 1]))
     if way == 0:
-        pivot = _draw_pivot(image, rng, statistics)
+        pivot = _draw_pivot(image, rng)
         return lambda s: ContrastSettings(1 + direction * s, pivot), 4.0 if direction > 0 else 0.97
     if way == 1:  # a factor, as of Pillow's Brightness and of the alpha of OpenCV's convertScaleAbs
         return lambda s: ContrastSettings((1 + s) ** direction, 0.0), 3.0
     if way == 2:
-        return _draw_s_curve(_draw_pivot(image, rng, statistics), direction, rng)
+        return _draw_s_curve(_draw_pivot(image, rng), direction, rng)
     if way == 3:
         return lambda s: ContrastSettings((1 + s) ** direction, 0.0, "gamma"), 5.0
     if way in (4, 5):
@@ -188,19 +185,8 @@ def _draw_knots(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return start + (255 - start - end) * np.concatenate([[0], np.cumsum(steps) / steps.sum()])
 
 
-def _follow(curve: np.ndarray, image: np.ndarray) -> np.ndarray:
-    """What a curve of 256 levels, with straight lines between them, makes of an image."""
-    levels = np.clip(image, 0, 255).astype(np.uint8)
-    if np.array_equal(levels, image):
-        return curve.astype(np.float32).take(levels)
-    inside = np.clip(image, 0, 255)
-    below = np.minimum(inside.astype(np.intp), 254)
-    return (curve.take(below) + (inside - below) * np.diff(curve).take(below)).astype(np.float32)
-
-
-def _draw_pivot(image: np.ndarray, rng: np.random.Generator, statistics: GreyStatistics) -> float:
-    mean = statistics["mean"] if "mean" in statistics else float(image.mean())
-    spread = statistics["spread"] if "spread" in statistics else float(image.std())
+def _draw_pivot(image: np.ndarray, rng: np.random.Generator) -> float:
+    mean, spread = float(image.mean()), float(image.std())
     choice = rng.integers(4)
     if choice == 0:  # many programs take mid-grey, whatever the image
         return 128.0
@@ -209,7 +195,7 @@ def _draw_pivot(image: np.ndarray, rng: np.random.Generator, statistics: GreySta
     if choice == 2:
         pivot = mean + rng.normal(0, 0.3 * spread)
     else:
-        pivot = statistics["middle"] if "middle" in statistics else float(np.median(image))
+        pivot = float(np.median(image))
     # With a pivot far from the mean, the image would also become lighter or darker: a luminance shift.
     return float(np.clip(pivot, mean - 0.7 * spread, mean + 0.7 * spread))
 

@@ -19,11 +19,14 @@ RESOLUTION = 0.005
 EXACT = 1.5 * ROUNDING
 """Mean squared error up to which a copy is made again but for its rounding."""
 
-AS_GOOD = 2.0
-"""Ratio of two squared errors that chance makes in one of twenty cases, of some 25 independent squares each."""
+AS_GOOD = 3.2
+"""Ratio of two squared errors that chance makes in one of twenty cases, of some 9 independent squares each."""
 
 STEP_OF = {"angle": 1.0, "shift_x": 0.2, "shift_y": 0.2, "rotation": 0.05, "scale": 0.1, "stretch": 0.1}
 """Steps from which slopes are taken, of fields whose size says nothing about it."""
+
+LEAST_STEP = 1e-3
+"""Step from which a slope is taken where a field is nought."""
 
 
 class Pair(NamedTuple):
@@ -119,6 +122,8 @@ class Trials:
         Deviations are those of least squares with dependent errors: what is left goes together within a square, not
         between squares (Liang and Zeger 1986). What rounding to whole grey levels leaves is added.
         """
+        from scipy.special import stdtrit  # only here: slow to import
+
         for _ in range(most):  # of which the last one may fail and then only gives the slopes
             other, slopes, inverse = self._stepped(settings, fields)
             if other is settings:
@@ -128,8 +133,9 @@ class Trials:
         squares = rows // SQUARE * (self.part.mask.shape[1] // SQUARE + 1) + cols // SQUARE
         products = (slopes * self._of(settings)[0]).reshape(len(fields), len(squares), -1).sum(axis=2)
         scores = np.stack([np.bincount(squares, product) for product in products])
-        used = max(np.count_nonzero(np.abs(scores).sum(axis=0)), 2)
-        covariance = inverse @ (scores @ scores.T) @ inverse * (used / (used - 1)) + inverse * ROUNDING
+        used = max(int(np.count_nonzero(np.abs(scores).sum(axis=0))), 2)
+        student = float(stdtrit(used - 1, 0.95)) / 1.645  # few squares tell the deviation badly
+        covariance = inverse @ (scores @ scores.T) @ inverse * (student**2 * used / (used - 1)) + inverse * ROUNDING
         return settings, {field: float(max(covariance[i, i], 0.0)) ** 0.5 for i, field in enumerate(fields)}
 
     def _stepped(self, settings: Any, fields: tuple[str, ...]) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -137,7 +143,7 @@ class Trials:
         rest, left = self._of(settings)
         slopes = []
         for field in fields:
-            step = STEP_OF.get(field, 0.05 * abs(getattr(settings, field)))
+            step = STEP_OF.get(field, 0.05 * abs(getattr(settings, field)) or LEAST_STEP)
             moved = self._of(replace(settings, **{field: getattr(settings, field) + step}))[0]
             slopes.append((rest - moved) / np.float32(step))
         flat = np.stack(slopes).reshape(len(fields), -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,21 @@ def exact_fit(
         return kind.apply(as_bytes(image), settings).astype(np.float32)
 
     return Fit(parameters or settings.words(), apply, settings=settings, intervals=intervals)
+
+
+def random_fit(
+    kind: Any,
+    settings: Any,
+    intervals: dict[str, tuple[float, float]],
+    noise: Callable[[np.ndarray], np.ndarray] | None,
+    parameters: dict[str, float] | None = None,
+) -> Fit:
+    """A fit of a random kind: it draws what ``kind.apply`` makes of the settings with any seed."""
+
+    def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return kind.apply(as_bytes(image), replace(settings, seed=int(rng.integers(2**32)))).astype(np.float32)
+
+    return Fit(parameters or settings.words(), draw=draw, settings=settings, intervals=intervals, noise=noise)
 
 
 def _unchanged(image: np.ndarray) -> np.ndarray:

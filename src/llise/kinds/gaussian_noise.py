@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
 from llise.colours import TO_RGB
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import Draw, Kind, Path, drawn
 from llise.kinds.fitting import (
     ROUNDING,
     Fit,
-    as_bytes,
     clipped_power,
     deviation_by_places,
     in_colour,
+    random_fit,
     residual_power,
     shared_power,
 )
@@ -71,7 +71,7 @@ class GaussianNoise(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _added(image, rng.standard_normal(image.shape, dtype=np.float32))
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         law = str(rng.choice(["normal", "triangular"], p=[0.92, 0.08]))
         common = float(rng.choice([0.0, 1.0, rng.uniform(0, 1)], p=[0.62, 0.28, 0.1]))
         growth = str(rng.choice(["even", "tilt", "middle", "light"], p=[0.84, 0.1, 0.03, 0.03]))
@@ -129,12 +129,9 @@ class GaussianNoise(Kind):
         clipped = clipped_power(expected[None], deviation(expected[None]))[0].mean(axis=0)
         share = shared_power(noise.errors, covariance, clipped)
 
-        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-            return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
-
         reach = max(1.645 * noise.deviation, 0.008) * noise.sigma + 0.06
         words = {"sigma": (max(noise.sigma - reach, 0.0), noise.sigma + reach)}
-        return Fit({"sigma": noise.sigma}, draw=draw, settings=settings, intervals=words, noise=power)
+        return random_fit(self, settings, words, power, {"sigma": noise.sigma})
 
 
 def local_deviation(image: np.ndarray, settings: GaussianNoiseSettings) -> np.ndarray | np.float32:

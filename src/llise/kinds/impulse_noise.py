@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
-from llise.kinds.fitting import Fit, as_bytes, in_colour
+from llise.kinds.base import Draw, Kind, Path, SolvablePath, drawn
+from llise.kinds.fitting import Fit, in_colour, random_fit
 from llise.kinds.programs import draw_seed
 
 
@@ -51,7 +51,7 @@ class ImpulseNoise(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _OrderedImpulses(image, rng)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         salt = float(rng.choice([0.5, 0.0, 1.0, rng.uniform(0, 1)], p=[0.45, 0.06, 0.06, 0.43]))
         whole, any_level = bool(rng.random() < 0.5), bool(rng.random() < 0.22)
         low, high = 0, 255
@@ -93,10 +93,7 @@ class ImpulseNoise(Kind):
                 return np.full(image.shape, settings.share * 128.0**2, np.float32)
             return np.where(hit, (values - image) ** 2, np.float32(0))
 
-        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-            return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
-
-        return Fit(settings.words(), draw=draw, settings=settings, intervals=intervals, noise=power)
+        return random_fit(self, settings, intervals, power)
 
 
 def measure_impulses(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Unpack
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import CoderPath, Draw, Kind, Path, drawn
 from llise.kinds.estimation import pair_of
 from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.jpeg_coder import FACTORS, SIDE, JpegSettings, coded, steps_of
@@ -46,7 +45,7 @@ class Jpeg(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ScaledTable(image)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         way = list(_WAYS)[rng.choice(len(_WAYS), p=list(_WAYS.values()))]
         at, end = way(rng)
         subsampling = str(rng.choice(list(FACTORS), p=[0.32, 0.16, 0.52])) if image.ndim == 3 else "4:4:4"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Unpack
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from llise.colours import WEIGHTS
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, SolvablePath, drawn
+from llise.kinds.base import Draw, Kind, Path, SolvablePath, drawn
 from llise.kinds.estimation import Pair, pair_of
 from llise.kinds.fitting import Fit, as_bytes
 from llise.kinds.grey import mse, quantise
@@ -89,7 +89,7 @@ class Jpeg2000(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _ByError(image, Jpeg2000Settings((1.0,)))
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         one = _draw_settings(image.shape, rng)
         layers = int(rng.choice([1, 1, 1, 2, 3, 5]))
         by_size = bool(rng.random() < 0.4) and min(image.shape[:2]) >= 32
@@ -156,8 +156,8 @@ def find_jpeg2000(pair: Pair, start: Jpeg2000Settings | None = None) -> tuple[Jp
     if pair.before.ndim == 3:
         trials = _Trials(pair)
         ways = dict.fromkeys([best, replace(best, mct=False), replace(usual, mct=False)])
-        best = min((trials.matched(one, 2) for one in ways), key=trials.left)
-    best = trials.matched(best, 2, near=0.02)
+        best = min((trials.matched(one, 3) for one in ways), key=trials.left)
+    best = trials.matched(best, 3, near=0.02)
     decibels = best.layers[-1]
     other = replace(best, layers=(*best.layers[:-1], decibels + 1.0 if best.mode == "dB" else 0.9 * decibels))
     rate = trials.code(best).rate

@@ -78,8 +78,8 @@ def _grid(pair: Pair) -> tuple[int, int]:
         for x in range(SIDE):
             blocks = luma[y : y + SIDE * rows, x : x + SIDE * cols].reshape(rows, SIDE, cols, SIDE).swapaxes(1, 2)
             shares[y, x] = np.mean(np.abs(blocks.reshape(-1, SIDE * SIDE) @ _COSINES) < NOUGHT)
-    y, x = np.unravel_index(int(shares.argmax()), shares.shape)
-    return int(y), int(x)
+    place = int(shares.argmax())
+    return place // SIDE, place % SIDE
 
 
 def _from(image: np.ndarray, offset: tuple[int, int]) -> np.ndarray:
@@ -103,7 +103,7 @@ def _luma(pair: Pair, offset: tuple[int, int]) -> Found:
 def _unclipped(after: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Blocks in which no channel is clipped, if there are enough."""
     rows, cols = (n // SIDE * SIDE for n in mask.shape)
-    clipped = ((after < 0.5) | (after > 254.5)).any(axis=2)[:rows, :cols]
+    clipped = ((after[:rows, :cols] < 0.5) | (after[:rows, :cols] > 254.5)).any(axis=2)
     blocks = (clipped | ~mask[:rows, :cols]).reshape(rows // SIDE, SIDE, -1, SIDE).any(axis=(1, 3))
     if np.count_nonzero(~blocks) < FEWEST_BLOCKS:
         return mask

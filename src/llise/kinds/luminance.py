@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, LevelPath, Path, drawn
+from llise.kinds.base import Draw, Kind, LevelPath, Path, drawn
 from llise.kinds.curve_fit import nearest_plane
 from llise.kinds.fitting import Fit, as_bytes, exact_fit, fit_line
 from llise.kinds.programs import draw_plane, draw_rounding, draw_seed, finish, on_plane, plane_of
@@ -54,7 +54,7 @@ class Luminance(Kind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return direction * strength
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         direction, plane = int(rng.choice([-1, 1])), draw_plane(rng, image)
         top, bottom = rng.uniform(-0.5, 0.5, 2).tolist() if plane == "rgb" and rng.random() < 0.25 else (0.0, 0.0)
         rounding, seed = draw_rounding(rng), draw_seed(rng)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import Draw, Kind, Path, drawn
 from llise.kinds.estimation import STEP_OF, Pair, Trials, pair_of
 from llise.kinds.fitting import Fit, exact_fit, interval
 from llise.kinds.grey import quantise
@@ -64,7 +64,7 @@ class Misalignment(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return lambda strength: warp(image, Transform(shift_x=strength), "bicubic")
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         if rng.random() < 0.2:
             return _draw_crop(self, image, rng)
         direction = rng.uniform(0, 2 * np.pi)

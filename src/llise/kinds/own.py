@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from llise.kinds import registry, sources
-from llise.kinds.base import Draw, GreyStatistics, Kind
+from llise.kinds.base import Draw, Kind
 from llise.kinds.base import Path as CopyPath
 from llise.kinds.examples import Examples, find_examples
 from llise.kinds.fitting import Fit, as_bytes
@@ -129,7 +129,7 @@ class OwnKind(Kind):
         seed = int(rng.integers(2**63))
         return lambda strength: self.copy_of(image, strength, seed)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         return Draw(self.path(image, rng), self.strongest, lambda strength: {"strength": strength})
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import CoderPath, Draw, Kind, Path, drawn
 from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid
 from llise.kinds.estimation import pair_of
 from llise.kinds.fitting import Fit, exact_fit
@@ -144,7 +144,7 @@ class Pixelation(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _MeanCells(image)
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         shape = image.shape[:2]
         stretch = float(np.exp(rng.uniform(-0.5, 0.5) * np.log(LONGEST))) if rng.random() < 0.25 else 1.0
         at = _draw_resized(rng, stretch, shape) if rng.random() < 0.4 else _draw_cells(rng, stretch)

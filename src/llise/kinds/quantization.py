@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import Draw, Kind, Path, drawn
 from llise.kinds.fitting import Fit
 from llise.kinds.posterizing import QuantizationSettings, draw_settings, evenly, posterized
 
@@ -34,7 +34,7 @@ class Quantization(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return lambda strength: evenly(1 + 255 / (1 + strength), "nearest", 0.0, 255.0).astype(np.float32)[image]
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         settings, end, first = draw_settings(image, rng)
         return drawn(self, image, settings, end, first)
 
@@ -45,13 +45,6 @@ class Quantization(Kind):
         from llise.kinds.quantization_fit import fit_quantization  # only here: copies are made without it
 
         return fit_quantization(reference, copy, mask)
-
-
-def _equal_shares(image: np.ndarray, levels: int) -> np.ndarray:
-    """Ranges that hold equally many pixels, each with its mean."""
-    count = np.bincount(image.ravel(), minlength=256)
-    share = (np.cumsum(count) - 0.5 * count) / image.size
-    return _range_means(count, np.minimum((share * levels).astype(int), levels - 1), levels)[image]
 
 
 def _range_means(count: np.ndarray, index: np.ndarray, levels: int) -> np.ndarray:

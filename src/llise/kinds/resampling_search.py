@@ -6,6 +6,7 @@ the size along one axis is looked for in a few such means, which is quick; only 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +38,8 @@ def find_resampling(plane: Pair, sigma: float) -> BlurSettings | None:
         factor = float(np.sqrt(image.size / np.prod(small)))
         for pair in np.argsort(errors)[:PAIRS]:
             i, j = divmod(int(pair), len(ENLARGING))
-            names = {"reducing": REDUCING[i].name, "enlarging": ENLARGING[j].name}
-            trials.append(BlurSettings("resampled", factor, small=small, **names))
+            trial = BlurSettings("resampled", factor, small=small, reducing=REDUCING[i].name)
+            trials.append(replace(trial, enlarging=ENLARGING[j].name))
     return Trials(plane, lambda one: blurred(plane.before, one)).best(trials) if trials else None
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Unpack
 
 import numpy as np
 
 from llise.colours import WEIGHTS
-from llise.kinds.base import Draw, GreyStatistics, Path, drawn
+from llise.kinds.base import Draw, Path, drawn
 from llise.kinds.color_base import ColorKind
 from llise.kinds.curve_fit import sample_of
 from llise.kinds.fitting import Fit, as_bytes, exact_fit
@@ -68,7 +67,7 @@ class Saturation(ColorKind):
     def reported_strength(self, strength: float, direction: int = 1) -> float:
         return 1 + direction * strength
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         direction = int(rng.choice([-1, 1]))
         grey = str(rng.choice(WAYS, p=[0.28, 0.14, 0.1, 0.09, 0.1, 0.06, 0.09, 0.07, 0.07]))
         limit = grey in ("value", "lightness") and bool(rng.random() < 0.7)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
 import numpy as np
 
-from llise.kinds.base import CoderPath, GreyStatistics, Kind, LevelPath, Path, SolvablePath
+from llise.kinds.base import CoderPath, Kind, LevelPath, Path, SolvablePath
 from llise.kinds.grey import mse, quantise
 
 TOLERANCE = 0.005
@@ -35,10 +35,9 @@ def draw_copy(
     rng: np.random.Generator,
     *,
     reference: np.ndarray | None = None,
-    **statistics: Unpack[GreyStatistics],
 ) -> RandomCopy:
     """Distort an image to about a wanted error, in one of the ways in which programs make a kind."""
-    draw = kind.draw(image, rng, **statistics)
+    draw = kind.draw(image, rng)
     path = draw.path
     if rng.random() < DITHER_CHANCE:
         path = _dithered(path, (rng.random(image.shape, dtype=np.float32) - 0.5) * rng.uniform(0.5, 1.5))

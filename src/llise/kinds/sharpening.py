@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
+from llise.kinds.base import Draw, Kind, Path, drawn
 from llise.kinds.estimation import pair_of
 from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.sharpening_programs import FIXED, KERNELS, SharpeningSettings, sharpened
@@ -37,7 +37,7 @@ class Sharpening(Kind):
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
         return _boosted(image, image - low_pass(image, 1.0))
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         way = list(_WAYS)[rng.choice(len(_WAYS), p=list(_WAYS.values()))]
         one = way(rng)
         luma = image.ndim == 3 and bool(rng.random() < 0.4)

@@ -111,8 +111,8 @@ def _frequencies(levels: np.ndarray, settings: SharpeningSettings) -> np.ndarray
     y, x = (np.arange(n, dtype=np.float32) * np.float32(np.pi * settings.radius / n) for n in levels.shape[:2])
     square = (y * y)[:, None] + x * x
     response = (1 + square) ** -1.5 if settings.shape == 0 else 1 / (1 + square**settings.shape)
-    response = response.astype(np.float32).reshape(*square.shape, *[1] * (levels.ndim - 2))
-    return scipy.fft.idctn(scipy.fft.dctn(levels, axes=(0, 1), norm="ortho") * response, axes=(0, 1), norm="ortho")
+    factor = response.astype(np.float32).reshape(*square.shape, *[1] * (levels.ndim - 2))
+    return scipy.fft.idctn(scipy.fft.dctn(levels, axes=(0, 1), norm="ortho") * factor, axes=(0, 1), norm="ortho")
 
 
 def _deconvolved(levels: np.ndarray, settings: SharpeningSettings) -> np.ndarray:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from llise.kinds.base import Draw, GreyStatistics, Kind, Path, drawn
-from llise.kinds.fitting import ROUNDING, Fit, as_bytes, clipped_power, in_colour, shared_power
+from llise.kinds.base import Draw, Kind, Path, drawn
+from llise.kinds.fitting import ROUNDING, Fit, clipped_power, in_colour, random_fit, shared_power
 from llise.kinds.noise_by_grey import MID_GREY, noise_by_grey
 from llise.kinds.programs import draw_rounding, draw_seed, finish, unit_noise
 
@@ -34,18 +34,7 @@ class SpeckleNoiseSettings:
 
 
 class SpeckleNoise(Kind):
-    """Multiplicative Gaussian noise; the strength is its standard deviation at mid-grey (128), in grey levels.
-
-    At random it is one of the following:
-
-    - multiplicative noise with a normal or with an even distribution;
-    - speckle of several looks, as radar and ultrasound have it, in the intensity (gamma) or in its root;
-    - Poisson noise, the noise of counting photons, at any number of photons per grey level;
-    - normal noise whose deviation grows with a power of the grey level.
-
-    Parameters of a draw are ``sigma``, the standard deviation at mid-grey, and ``exponent``, the power of the grey
-    level with which it grows: 1 for multiplicative noise, 0.5 for Poisson noise.
-    """
+    """Multiplicative Gaussian noise; the strength is its standard deviation at mid-grey (128), in grey levels."""
 
     name = "speckle_noise"
     title = "signal-dependent noise"
@@ -58,9 +47,10 @@ class SpeckleNoise(Kind):
     letter, page_color = "S", "#117733"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:
-        return _scaled(image, rng.standard_normal(image.shape, dtype=np.float32), 1.0)
+        base, noise = image.astype(np.float32), rng.standard_normal(image.shape, dtype=np.float32)
+        return lambda strength: base + np.float32(strength / MID_GREY) * base * noise
 
-    def draw(self, image: np.ndarray, rng: np.random.Generator, **statistics: Unpack[GreyStatistics]) -> Draw:
+    def draw(self, image: np.ndarray, rng: np.random.Generator) -> Draw:
         laws = ["normal", "uniform", "gamma", "root", "lognormal", "poisson", "power"]
         law = str(rng.choice(laws, p=[0.27, 0.14, 0.08, 0.06, 0.05, 0.28, 0.12]))
         exponent = {"poisson": 0.5, "power": float(rng.choice([0.5, 0.75, 1.25]))}.get(law, 1.0)
@@ -78,14 +68,18 @@ class SpeckleNoise(Kind):
             photons = MID_GREY / max(settings.sigma, 1e-2) ** 2
             copy = (rng.poisson(base * photons) / photons).astype(np.float32)
         elif settings.law in ("gamma", "root"):
-            copy = _looks(base, rng.standard_normal(shape, np.float32), settings.law == "root")(settings.sigma)
+            root = settings.law == "root"
+            third = np.float32(max(settings.sigma, 1e-6) / MID_GREY * (2 if root else 1) / 3)  # a root halves it
+            # Wilson and Hilferty's cubic makes gamma-distributed numbers of normal ones.
+            factor = np.maximum(1 - third * third + third * rng.standard_normal(shape, np.float32), 0) ** 3
+            copy = base * (np.sqrt(factor) if root else factor)
         elif settings.law == "lognormal":
             spread = np.float32(np.log1p((settings.sigma / MID_GREY) ** 2) ** 0.5)
             copy = base * np.exp(spread * rng.standard_normal(shape, np.float32) - spread * spread / 2)
         else:
             noise = unit_noise(shape, settings.law, rng)
-            local = _power_of_grey(np.arange(256, dtype=np.float32), settings.exponent).take(image)
-            copy = base + np.float32(settings.sigma) * local * noise
+            local = (np.arange(256, dtype=np.float32) / np.float32(MID_GREY)) ** np.float32(settings.exponent)
+            copy = base + np.float32(settings.sigma) * local.take(image) * noise
         if settings.floor > 0:
             copy += np.float32(settings.floor) * rng.standard_normal(image.shape, np.float32)
         return finish(copy, settings.rounding, settings.seed + 1)
@@ -108,10 +102,7 @@ class SpeckleNoise(Kind):
         def power(image: np.ndarray) -> np.ndarray:
             return np.float32(share) * clipped_power(image, _deviation(image, settings))
 
-        def draw(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-            return self.apply(as_bytes(image), replace(settings, seed=draw_seed(rng))).astype(np.float32)
-
-        return Fit(settings.words(), draw=draw, settings=settings, intervals=intervals, noise=power)
+        return random_fit(self, settings, intervals, power)
 
 
 def _deviation(grey: np.ndarray, settings: SpeckleNoiseSettings) -> np.ndarray:
@@ -158,6 +149,8 @@ _FLOOR = 0.35
 
 def _two_noises(measured: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[float, float, float, float]:
     """Deviations of even and of growing noise, times minus two the logarithm of their likelihood, and the exponent."""
+    from scipy.optimize import nnls  # only here: slow to import
+
     greys, powers, counts = measured
     fits = []
     for exponent in (0.5, 1.0):
@@ -165,22 +158,12 @@ def _two_noises(measured: tuple[np.ndarray, np.ndarray, np.ndarray]) -> tuple[fl
         variance = np.maximum(powers, 0.1)
         for _ in range(4):
             weight = np.sqrt(counts) / variance
-            parts = _not_negative(columns * weight[:, None], (powers - ROUNDING) * weight)
+            parts = nnls(columns * weight[:, None], (powers - ROUNDING) * weight)[0]
             variance = columns @ parts + _FLOOR
         likelihood = float(np.sum(counts * (np.log(variance) + (powers - ROUNDING + _FLOOR) / variance)))
         fits.append((likelihood, exponent, *np.sqrt(parts).tolist()))
     likelihood, exponent, even, growing = min(fits)
     return even, growing, likelihood, exponent
-
-
-def _not_negative(columns: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Least squares of two columns with factors that are 0 or more."""
-    parts = np.linalg.lstsq(columns, target, rcond=None)[0]
-    if parts.min() >= 0:
-        return parts
-    single = np.maximum(columns.T @ target, 0) / np.maximum((columns**2).sum(axis=0), 1e-12)
-    left = [float(np.sum((target - columns[:, i] * single[i]) ** 2)) for i in (0, 1)]
-    return np.where(np.arange(2) == int(np.argmin(left)), single, 0.0)
 
 
 def _fit_power(greys: np.ndarray, powers: np.ndarray, counts: np.ndarray, exponent: float) -> tuple[float, float]:
@@ -192,43 +175,3 @@ def _fit_power(greys: np.ndarray, powers: np.ndarray, counts: np.ndarray, expone
         power = max(float(np.sum(weight * shape * (powers - ROUNDING)) / np.sum(weight * shape * shape)), 1e-4)
     expected, measured = power * shape + _FLOOR, powers - ROUNDING + _FLOOR
     return float(np.sum(counts * (np.log(expected) + measured / expected))), power
-
-
-def _scaled(image: np.ndarray, noise: np.ndarray, exponent: float) -> Path:
-    """Noise of deviation 1 at mid-grey, times a power of the grey level."""
-    base, levels = image.astype(np.float32), np.clip(image, 0, 255).astype(np.uint8)
-    if np.array_equal(levels, base):  # a table of whole grey levels is quicker than a power of each pixel
-        local = noise * _power_of_grey(np.arange(256, dtype=np.float32), exponent).take(levels)
-    else:
-        local = noise * _power_of_grey(base, exponent)
-    return lambda strength: base + np.float32(strength) * local
-
-
-def _power_of_grey(grey: np.ndarray, exponent: float) -> np.ndarray:
-    return (grey / np.float32(MID_GREY)) ** np.float32(exponent)
-
-
-def _looks(image: np.ndarray, normal: np.ndarray, root: bool) -> Path:
-    """Multiplication by a gamma-distributed number of mean 1, or by its root."""
-    base = image.astype(np.float32)
-
-    def path(strength: float) -> np.ndarray:
-        spread = max(float(strength), 1e-6) / MID_GREY * (2 if root else 1)  # the root halves a small deviation
-        third = np.float32(spread / 3)
-        factor = np.maximum(1 - third * third + third * normal, 0) ** 3
-        return base * (np.sqrt(factor) if root else factor)
-
-    return path
-
-
-def _poisson(image: np.ndarray, seed: int) -> Path:
-    """Counted photons, so many per grey level that the deviation at mid-grey is the strength."""
-    base = image.astype(np.float32)
-
-    def path(strength: float) -> np.ndarray:
-        if strength < 1e-3:
-            return base.copy()
-        photons = MID_GREY / strength**2
-        return (np.random.default_rng(seed).poisson(base * photons) / photons).astype(np.float32)
-
-    return path
