@@ -122,3 +122,11 @@ def test_the_list_of_faults_fits_its_window(scenes, width):
     for scene in SCENES:
         show(scenes, scene.__name__)
         assert scenes.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_every_fault_is_outlined_and_the_console_stays_silent(scenes):
+    for scene in SCENES:
+        show(scenes, scene.__name__)
+        assert len(outlined(scenes)) == len(scene(context(126, 190)).faults)
+    assert scenes.get_log("browser") == []
+    assert_no_request_left(scenes)
