@@ -132,7 +132,7 @@ class Refit:
         self._spent, chains = 0, list[Chain]()
         for order in permutations(kinds):
             found = []
-            for start in (self._one_after_the_other, self._from_the_last)[: 2 if len(kinds) == 2 else 1]:
+            for start in (self._one_after_the_other, self._from_the_last)[: len(kinds)]:
                 steps = start(order)
                 if steps and (chain := self._made(steps)):
                     found.append(chain)
@@ -178,15 +178,18 @@ class Refit:
         return tuple(steps) if any(fit is not _NOT_YET for _, fit in steps) else None
 
     def _from_the_last(self, order: tuple[str, ...]) -> Steps | None:
-        """The second kind fitted to the copy, the first to what that leaves, and the second again."""
-        first, second = order
-        if (last := self._fitted_alone(second)) is None:
+        """The last kind fitted to the copy, the others to what that leaves, and the last one again."""
+        if (last := self._fitted_alone(order[-1])) is None:
             return None
         target = np.clip(self.piece.copy - (last.apply(self.piece.reference) - self.piece.reference), 0, 255)
-        if (before := self._fitted(first, self.piece.reference, target)) is None:
-            return None
-        again = self._fitted(second, before.apply(self.piece.reference), self.piece.copy, last.settings)
-        return ((first, before), (second, again)) if again else None
+        steps, image = [], self.piece.reference
+        for kind in order[:-1]:
+            if (fit := self._fitted(kind, image, target)) is None:
+                return None
+            steps.append((kind, fit))
+            image = fit.apply(image)
+        again = self._fitted(order[-1], image, self.piece.copy, last.settings)
+        return (*steps, (order[-1], again)) if again else None
 
     def _made(self, steps: Steps) -> Chain | None:
         """The chain of these steps; None if too many were made."""

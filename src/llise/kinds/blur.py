@@ -27,14 +27,11 @@ class Blur(Kind):
     """
 
     name = "blur"
-    title = "blur"
-    short_title = "blur"
+    title = short_title = "blur"
     strongest = 256.0
     random = False
     Settings = BlurSettings
-    exact = True
-    hides = True
-    wipes = True
+    exact = hides = wipes = True
     units: ClassVar = {"angle": ("°", 1.0)} | dict.fromkeys(("sigma", "radius", "length", "size"), (" px", 1.0))
     letter, page_color = "B", "#0072b2"
 
@@ -80,7 +77,7 @@ def _polished(
         return settings, {"factor": (settings.size - step, settings.size + step)}
     if settings.way == "boxes":
         return settings, {name: (value - 0.5, value + 0.5) for name, value in words.items()}
-    settings, deviations = trials_of(part).polished(settings, fields_of(settings), 2)
+    settings, deviations = trials_of(part).polished(settings, fields_of(settings), 3)
     relative, found = deviations["size"] / settings.size, {}
     for name, value in settings.words().items():
         found[name] = interval(value, deviations["angle"] if name == "angle" else relative * value, RESOLUTION * value)

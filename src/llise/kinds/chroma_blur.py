@@ -56,14 +56,11 @@ class ChromaBlur(ColorKind):
     """
 
     name = "chroma_blur"
-    title = "chroma blur"
-    short_title = "chroma blur"
+    title = short_title = "chroma blur"
     strongest = 60.0
     random = False
     Settings = ChromaBlurSettings
-    exact = True
-    hides = True
-    needs_color = True
+    exact = hides = needs_color = True
     units: ClassVar = {"sigma": (" px", 1.0)}
     letter, page_color = "U", "#888866"
 
@@ -186,16 +183,17 @@ def blurred_chroma(planes: np.ndarray, sigma: float) -> np.ndarray:
     return np.concatenate([planes[..., :1], blurred], axis=-1)
 
 
-WINDOW = 96
-"""Most rows and columns on which ways are compared; from the first pixel on, since subsampling depends on the place."""
+WINDOW, MARGIN = 128, 16
+"""Most rows and columns on which ways are compared, from the first pixel on, since subsampling depends on the place,
+and how far from where they are cut off pixels count."""
 
-SIGMAS = (0.5, 0.85, 1.4, 2.4, 4.0, 6.8, 11.5)
+SIGMAS = (0.5, 0.85, 1.4, 2.4, 4.0, 6.8, 11.5, 20.0)
 """Deviations from which the search starts."""
 
 LESSENS = 0.9
 """Share of the change of chroma that the first trial may leave at most."""
 
-KEPT = 3
+KEPT = 4
 """Pairs of factors of a subsampling that are compared closely, and ways that are compared with clipping."""
 
 
@@ -204,6 +202,10 @@ def find_chroma_blur(pair: Pair, start: ChromaBlurSettings | None = None) -> tup
     part, here = pair, np.s_[:WINDOW, :WINDOW]
     if np.count_nonzero(pair.mask[here]) > 0.3 * min(int(np.count_nonzero(pair.mask)), WINDOW**2):
         part = Pair(*(image[here] for image in pair))
+        mask = part.mask.copy()
+        for axis, n in enumerate(pair.mask.shape):
+            np.moveaxis(mask, axis, 0)[WINDOW - MARGIN if n > WINDOW else n :] = False
+        part = part._replace(mask=mask)
     hd = _is_hd(part)
     weights = HD_WEIGHTS if hd else WEIGHTS
     luma, chroma = split(part.before, weights)
@@ -212,7 +214,7 @@ def find_chroma_blur(pair: Pair, start: ChromaBlurSettings | None = None) -> tup
     first = trials.best(ChromaBlurSettings("gaussian", sigma, hd=hd) for sigma in SIGMAS)
     if trials.left(first) > LESSENS * planes.change or planes.change < ROUNDING:
         return None
-    gaussian = trials.improved(first, ("sigma",), 3)
+    gaussian = trials.improved(first, ("sigma",), 4)
     box = trials.improved(replace(gaussian, way="box"), ("sigma",), 2)
     ways = [gaussian, box, *([replace(start, hd=hd)] if start is not None else [])]
     if trials.left(trials.best(ways)) > 2 * ROUNDING:
@@ -225,7 +227,7 @@ def find_chroma_blur(pair: Pair, start: ChromaBlurSettings | None = None) -> tup
         most = AS_GOOD * trials.left(best)
         alike = [one.sigma for one in trials.known if one.way == best.way and trials.left(one) <= most]
         return best, max([RESOLUTION * best.sigma, *(abs(sigma - best.sigma) for sigma in alike)])
-    best, deviations = whole.polished(best, ("sigma",), 2)
+    best, deviations = whole.polished(best, ("sigma",), 4)
     return best, max(1.645 * deviations["sigma"], 2 * RESOLUTION * best.sigma)
 
 
@@ -235,6 +237,8 @@ def _coarser(trials: Trials, sigma: float, shape: tuple[int, ...], hd: bool) -> 
     sides = [n for n in range(2, 17) if 0.4 * side <= n <= 1.6 * side and n <= min(shape) // 4] or [2]
     factors = [(n, n) for n in sides] + [(1, n) for n in range(2, 17) if 0.6 * side <= n <= 2.2 * side]
 
+    sitings = ("middle", "left", "corner")
+
     def way(both: tuple[int, int], reducing: str, enlarging: str, siting: str) -> ChromaBlurSettings:
         return ChromaBlurSettings("subsampled", _sigma_of(both), both, reducing, enlarging, siting, hd)
 
@@ -242,11 +246,10 @@ def _coarser(trials: Trials, sigma: float, shape: tuple[int, ...], hd: bool) -> 
         return ChromaBlurSettings("resized", _sigma_of(both), both, reducing, enlarging, hd=hd)
 
     def roughly(both: tuple[int, int]) -> float:
-        siting = [trials.left(way(both, "tent", "linear", siting)) for siting in ("middle", "corner")]
+        siting = [trials.left(way(both, "tent", "linear", siting)) for siting in sitings]
         return min(*siting, trials.left(resized(both, "bicubic", "bicubic")))
 
     factors = sorted(factors, key=roughly)[:KEPT]
-    sitings = ("middle", "left", "corner")
     found = [way(both, r, e, s) for both in factors for r, e, s in product(REDUCED, ("linear", "repeat"), sitings)]
     if trials.left(trials.best(found)) > 2 * ROUNDING:
         enlarged = [resized(both, "box", name) for both in factors for name in ENLARGING_NAMES]

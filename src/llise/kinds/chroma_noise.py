@@ -56,12 +56,10 @@ class ChromaNoise(ColorKind):
     """Noise of the chroma planes; the strength is its standard deviation in levels of Cb and Cr."""
 
     name = "chroma_noise"
-    title = "chroma noise"
-    short_title = "chroma noise"
+    title = short_title = "chroma noise"
     strongest = 1e3
     Settings = ChromaNoiseSettings
-    exact = True
-    needs_color = True
+    exact = needs_color = True
     units: ClassVar = {"sigma": (" levels", 1.0)}
     letter, page_color = "N", "#b07d62"
 

@@ -50,14 +50,12 @@ class ColorCast(ColorKind):
     """
 
     name = "color_cast"
-    title = "colour cast"
-    short_title = "colour cast"
+    title = short_title = "colour cast"
     strongest = 20.0
     two_sided = True
     random = False
     Settings = ColorCastSettings
-    exact = True
-    needs_color = True
+    exact = needs_color = True
     units: ClassVar = {"mired": (" mired", 1.0)} | {f"{channel}_offset": (" levels", 1.0) for channel in CHANNELS}
     letter, page_color = "K", "#5d8aa8"
 

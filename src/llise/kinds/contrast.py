@@ -192,10 +192,7 @@ def _draw_pivot(image: np.ndarray, rng: np.random.Generator) -> float:
         return 128.0
     if choice == 1:
         return mean
-    if choice == 2:
-        pivot = mean + rng.normal(0, 0.3 * spread)
-    else:
-        pivot = float(np.median(image))
+    pivot = mean + rng.normal(0, 0.3 * spread) if choice == 2 else float(np.median(image))
     # With a pivot far from the mean, the image would also become lighter or darker: a luminance shift.
     return float(np.clip(pivot, mean - 0.7 * spread, mean + 0.7 * spread))
 

@@ -126,7 +126,7 @@ class Trials:
 
         for _ in range(most):  # of which the last one may fail and then only gives the slopes
             other, slopes, inverse = self._stepped(settings, fields)
-            if other is settings:
+            if other is settings or self.left(other) > (1 - 1e-4) * self.left(settings):
                 break
             settings = other
         rows, cols = np.nonzero(self.part.mask)

@@ -60,8 +60,7 @@ class GaussianNoise(Kind):
     """
 
     name = "gaussian_noise"
-    title = "Gaussian noise"
-    short_title = "Gaussian noise"
+    title = short_title = "Gaussian noise"
     strongest = 1e4
     Settings = GaussianNoiseSettings
     exact = True

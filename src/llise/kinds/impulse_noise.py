@@ -40,8 +40,7 @@ class ImpulseNoise(Kind):
     """
 
     name = "impulse_noise"
-    title = "impulse noise"
-    short_title = "impulse noise"
+    title = short_title = "impulse noise"
     strongest = 1.0
     Settings = ImpulseNoiseSettings
     exact = True

@@ -37,9 +37,7 @@ class Jpeg(Kind):
     amplifiable = True
     random = False
     Settings = JpegSettings
-    exact = True
-    hides = True
-    wipes = True
+    exact = hides = wipes = True
     letter, page_color = "J", "#cc79a7"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

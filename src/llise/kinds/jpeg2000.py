@@ -79,9 +79,7 @@ class Jpeg2000(Kind):
     short_title = "JPEG 2000"
     strongest = _STRONGEST
     Settings = Jpeg2000Settings
-    exact = True
-    hides = True
-    wipes = True
+    exact = hides = wipes = True
     units: ClassVar = {"rate": (" bits per pixel", 1.0)}
     narrow = ("rate", "{} bits per pixel", 1.0)
     letter, page_color = "W", "#332288"
@@ -156,7 +154,7 @@ def find_jpeg2000(pair: Pair, start: Jpeg2000Settings | None = None) -> tuple[Jp
     if pair.before.ndim == 3:
         trials = _Trials(pair)
         ways = dict.fromkeys([best, replace(best, mct=False), replace(usual, mct=False)])
-        best = min((trials.matched(one, 3) for one in ways), key=trials.left)
+        best = min((trials.matched(replace(one, layers=(trials.first(),)), 3) for one in ways), key=trials.left)
     best = trials.matched(best, 3, near=0.02)
     decibels = best.layers[-1]
     other = replace(best, layers=(*best.layers[:-1], decibels + 1.0 if best.mode == "dB" else 0.9 * decibels))

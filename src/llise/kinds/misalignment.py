@@ -56,8 +56,7 @@ class Misalignment(Kind):
     strongest = 16.0
     random = False
     Settings = MisalignmentSettings
-    exact = True
-    hides = True
+    exact = hides = True
     units: ClassVar = {"shift_x": (" px", 1.0), "shift_y": (" px", 1.0), "rotation": ("°", 1.0), "scale": (" %", 1.0)}
     letter, page_color = "M", "#785ef0"
 

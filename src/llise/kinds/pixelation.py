@@ -130,13 +130,10 @@ class Pixelation(Kind):
     """
 
     name = "pixelation"
-    title = "pixelation"
-    short_title = "pixelation"
+    title = short_title = "pixelation"
     strongest = 127.0
     Settings = PixelationSettings
-    exact = True
-    hides = True
-    wipes = True
+    exact = hides = wipes = True
     units: ClassVar = {"cell": (" px", 1.0)}
     narrow = ("cell", "{} px", 1.0)
     letter, page_color = "P", "#882255"

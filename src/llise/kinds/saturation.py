@@ -54,8 +54,7 @@ class Saturation(ColorKind):
     two_sided = True
     random = False
     Settings = SaturationSettings
-    exact = True
-    needs_color = True
+    exact = needs_color = True
     letter, page_color = "T", "#fe6100"
 
     def path(self, image: np.ndarray, rng: np.random.Generator, direction: int = 1) -> Path:

@@ -24,12 +24,10 @@ class Sharpening(Kind):
     """
 
     name = "sharpening"
-    title = "sharpening"
-    short_title = "sharpening"
+    title = short_title = "sharpening"
     strongest = 500.0
     Settings = SharpeningSettings
-    exact = True
-    hides = True
+    exact = hides = True
     units: ClassVar = {"radius": (" px", 1.0)}
     narrow = ("amount", "amount {}", 1.0)
     letter, page_color = "H", "#aa4499"

@@ -55,9 +55,9 @@ def _found(part: Pair, start: SharpeningSettings | None) -> tuple[SharpeningSett
         more = sorted(_variants(part, trials, ranked), key=trials.left)[:2]
         ranked += [trials.improved(one, fields_of(one), 3) for one in more]
         best = trials.best(ranked)
-    best, deviations = trials.polished(best, fields_of(best), 2)
+    best, deviations = trials.polished(best, fields_of(best), 5)
     if best.way == "pillow_unsharp":
-        best = replace(best, amount=round(best.amount, 2))
+        best = _in_whole_per_cent(trials, replace(best, amount=round(best.amount, 2)))
     found = {name: interval(value, deviations[name], RESOLUTION * value) for name, value in best.words().items()}
     gaussian = "unsharp", "pillow_unsharp"
     for one in ranked:
@@ -69,10 +69,27 @@ def _found(part: Pair, start: SharpeningSettings | None) -> tuple[SharpeningSett
     return best, found
 
 
+def _in_whole_per_cent(trials: Trials, best: SharpeningSettings) -> SharpeningSettings:
+    """The best amount and radius near by: Pillow rounds so much that slopes do not tell the way."""
+    for reach in (0.03, 0.01, 0.003):
+        amount = max(round(reach * best.amount, 2), 0.01)
+        moved = True
+        while moved:
+            near = [(a, r) for a in (-amount, 0.0, amount) for r in (1 - reach, 1.0, 1 + reach)]
+            other = trials.best(
+                replace(best, amount=round(best.amount + a, 2), radius=best.radius * r) for a, r in near
+            )
+            moved = trials.left(other) < trials.left(best)
+            best = other if moved else best
+    return best
+
+
 def fields_of(settings: SharpeningSettings) -> tuple[str, ...]:
     """The numbers of a way that are not whole."""
     if settings.way in ("kernel", "fixed", "median"):
         return ("amount",)
+    if settings.way == "unsharp" and settings.threshold:
+        return "amount", "radius", "threshold"
     return ("amount", "radius", "shape") if settings.way == "frequencies" and settings.shape else ("amount", "radius")
 
 
