@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import scipy
 
@@ -11,12 +14,19 @@ LARGEST = 0.34
 MOST_PIXELS = 200
 """Largest cell with a whole number of pixels that is looked for."""
 
+_WINDOW = 160
+"""Side of the part of an image on which mosaics are compared."""
+
 _PEAKS = 24
 _HIGHEST = 0.7
 """Number of peaks of a spectrum that are tried as frequencies of cells, and the highest frequency."""
 
 LEAST_SCORE = 0.25
 """Least share of the steps between pixels, beyond chance, that must lie between cells."""
+
+
+CELLS_A_CHOICE = 7
+"""Cells for each row and column of cells from which the row or column that it repeats can be found by comparing."""
 
 
 def cell_of(length: int, side: float, start: float = 0.0) -> np.ndarray:
@@ -50,6 +60,120 @@ def cell_medians(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.nd
     count = np.bincount(cells)
     middle = image.ravel()[order[np.cumsum(count) - count + (count - 1) // 2]]
     return middle[cells].reshape(image.shape)
+
+
+def _triangles(image: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Mean with weights that fall from the centre of a cell to the centres of the next, as a linear filter has them."""
+    mosaic = image.astype(np.float32)
+    for cells in (rows, cols):
+        count = np.bincount(cells)
+        centre = np.cumsum(count) - (count + 1) / 2
+        side = (len(cells) - 1) / max(len(count) - 1, 1)
+        weight = np.maximum(1 - np.abs(np.arange(len(cells)) - centre[:, None]) / max(side, 1.0), 0).astype(np.float32)
+        mosaic = ((weight / weight.sum(axis=1, keepdims=True)) @ mosaic)[cells].T
+    return mosaic
+
+
+def nearest_mosaic(
+    before: np.ndarray,
+    after: np.ndarray,
+    mask: np.ndarray,
+    grids: tuple[tuple[float, float], tuple[float, float]],
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the mosaic with given cells that comes nearest to a copy: of means, medians, single pixels or others."""
+    rows, cols = (cell_of(length, *grid) for length, grid in zip(before.shape, grids))
+    # A part of the image, cut between cells, is enough to tell which it is.
+    window = _middle(rows, np.any(mask, axis=1)), _middle(cols, np.any(mask, axis=0))
+    part = rows[window[0]] - rows[window[0]][0], cols[window[1]] - cols[window[1]][0]
+    target, inside = after[window], mask[window]
+
+    def error(mosaic: np.ndarray) -> float:
+        rest = (mosaic - target)[inside]
+        return float(rest @ rest)
+
+    shares = [0.0, 0.25, 0.5, 0.75, 0.99]
+    samples = [partial(cell_samples, at=(y, x)) for y in shares for x in shares]
+    makers: list[Callable[..., np.ndarray]] = [cell_means, _triangles, cell_medians, *samples]
+    errors = [error(make(before[window], *part)) for make in makers]
+    best = makers[int(np.argmin(errors))]
+    choices: list[tuple[float, Callable[[np.ndarray], np.ndarray]]] = [
+        (min(errors), partial(best, rows=rows, cols=cols))
+    ]
+    sampled = list(zip(*map(_sampled, before.shape, grids)))
+    if np.count_nonzero(mask) > CELLS_A_CHOICE * (rows[-1] + cols[-1]) * grids[0][0] * grids[1][0]:
+        sampled.append(_found_samples(before, after, mask, rows, cols))
+    for pixels in sampled:
+        choices.append((error(before[np.ix_(*pixels)][window]), partial(_taken, pixels=np.ix_(*pixels))))
+    for form in ("nearest", "by area", "rounded down"):
+        down, across = (_area_means(n, *grid, form) for n, grid in zip(before.shape, grids))
+        mosaic = down[window[0]] @ before.astype(np.float32) @ across[window[1]].T
+        choices.append((error(mosaic), partial(_product, down=down, across=across)))
+    _, chosen = min(choices, key=lambda choice: choice[0])
+    return lambda image: chosen(image).astype(np.float32)
+
+
+def _taken(image: np.ndarray, pixels: tuple[np.ndarray, ...]) -> np.ndarray:
+    return image[pixels]
+
+
+def _product(image: np.ndarray, down: np.ndarray, across: np.ndarray) -> np.ndarray:
+    return down @ image @ across.T
+
+
+def _area_means(length: int, side: float, start: float, form: str) -> np.ndarray:
+    """Matrix (length, length) of the means of cells along one axis, whose borders cut pixels."""
+    rows = cell_of(length, side, start)
+    first = np.floor(0.5 / side + start)
+    borders = (first + np.arange(rows[-1] + 2) - start) * side - (0.5 if form == "rounded down" else 0.0)
+    borders[0], borders[-1] = 0, length
+    pixels = np.arange(length)
+    overlap = np.clip(np.minimum(borders[1:, None], pixels + 1) - np.maximum(borders[:-1, None], pixels), 0, 1)
+    means = (overlap / np.maximum(overlap.sum(axis=1, keepdims=True), 1e-6)).astype(np.float32)
+    if form != "by area":
+        return means[rows]
+    return (overlap / np.maximum(overlap.sum(axis=0), 1e-6)).astype(np.float32).T @ means
+
+
+def _sampled(length: int, grid: tuple[float, float]) -> list[np.ndarray]:
+    """For each pixel along one axis, the pixel that its cell repeats, by several conventions."""
+    side, start = grid
+    whole = length / max(round(length / side), 1)
+    pixels = np.arange(length)
+    centred = [(grid, 0.5, 0.0), ((whole, 0.0), 0.5, 0.0)]
+    begun = [((whole, -0.5 / whole), 0.0, -0.5), *((grid, 0.0, shift) for shift in (-0.7, -0.5, -0.3))]
+    found = []
+    for (side, start), share, shift in (*centred, *begun):
+        cells = np.floor((pixels + 0.5) / side + start + 1e-9)
+        places = np.floor((cells + share - start) * side + shift + 1e-6)
+        found.append(np.clip(places, 0, length - 1).astype(int))
+    return found
+
+
+def _found_samples(
+    before: np.ndarray, after: np.ndarray, mask: np.ndarray, rows: np.ndarray, cols: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each row and each column, the one of the reference that its cells repeat, by comparing in turn."""
+    centres = [np.searchsorted(cells, np.arange(cells[-1] + 1)) + np.bincount(cells) // 2 for cells in (rows, cols)]
+    wanted, weight = after[np.ix_(*centres)], mask[np.ix_(*centres)].astype(np.float32)
+    chosen = list(centres)
+    for _ in range(2):
+        for axis, cells in enumerate((rows, cols)):
+            picture, target, share = (a if axis == 0 else a.T for a in (before, wanted, weight))
+            reach = int(np.bincount(cells).max()) // 2 + 2
+            trials = np.clip(centres[axis][:, None] + np.arange(-reach, reach + 1), 0, len(cells) - 1)
+            there = picture[:, chosen[1 - axis]]
+            errors = np.stack([(share * (there[trial] - target) ** 2).sum(axis=1) for trial in trials.T], axis=1)
+            chosen[axis] = np.take_along_axis(trials, errors.argmin(axis=1)[:, None], 1)[:, 0]
+    return chosen[0][rows], chosen[1][cols]
+
+
+def _middle(cells: np.ndarray, inside: np.ndarray) -> slice:
+    """Pixels along one axis, about :data:`_WINDOW` of them or four cells in the middle of those inside."""
+    used = np.flatnonzero(inside)
+    centre = (used[0] + used[-1]) // 2 if used.size else len(cells) // 2
+    half = max(_WINDOW, 4 * int(np.bincount(cells).max())) // 2
+    first, last = max(centre - half, 0), min(centre + half, len(cells) - 1)
+    return slice(int(np.searchsorted(cells, cells[first])), int(np.searchsorted(cells, cells[last], side="right")))
 
 
 def find_grid(image: np.ndarray, mask: np.ndarray) -> tuple[float, float] | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from llise.kinds.base import CoderPath, Draw, Kind, Path, drawn
-from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid
+from llise.kinds.cells import cell_means, cell_medians, cell_of, cell_samples, find_grid, nearest_mosaic
 from llise.kinds.estimation import pair_of
 from llise.kinds.fitting import Fit, exact_fit
 from llise.kinds.grey import quantise
@@ -167,9 +167,14 @@ class Pixelation(Kind):
         if min(known.values()) > LEFT * plane.change and down is not None and across is not None:
             known |= {one: plane.error(mosaic(plane.before, one)) for one in _resized_ways(mask.shape, down, across, 1)}
         settings = min(known, key=lambda one: known[one])
+        fit = exact_fit(self, settings, {})
+        if known[settings] > LEFT * plane.change and down is not None and across is not None:  # cut out of a picture
+            nearest = nearest_mosaic(plane.before.astype(np.float32), plane.after, mask, (down, across))
+            if plane.error(nearest(plane.before.astype(np.float32))) < 0.8 * known[settings]:
+                fit = replace(fit, apply=lambda image: by_channel(nearest, image.astype(np.float32)))
         cell = settings.words()["cell"]
         reach = cell / min(mask.shape)  # a pixel over all cells
-        return exact_fit(self, settings, {"cell": (cell - reach, cell + reach)})
+        return replace(fit, intervals={"cell": (cell - reach, cell + reach)})
 
 
 class _MeanCells(CoderPath):
