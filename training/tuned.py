@@ -17,8 +17,8 @@ DEFAULTS: dict[str, Any] = {
         "candidates": 8,  # labels that are tried in an area
     },
     "refit": {
-        "pixels": 24_000,  # of a region that are fitted, at most
-        "remakes": 40,  # and further fits, of a set of kinds, at most
+        "pixels": 8_000,  # of a region that are fitted, at most
+        "remakes": 24,  # and further fits, of a set of kinds, at most
         "candidates": 5,  # sets that are fitted again
         "step": 0.25,  # first step of the search over a setting, as a share of it
         "enough": 0.97,  # explained share of the error with which a chain is not improved further

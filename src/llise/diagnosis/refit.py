@@ -20,6 +20,9 @@ from llise.differences import BLOCK, by_block, pixels_of
 from llise.kinds import registry
 from llise.kinds.fitting import ROUNDING, Fit, as_bytes, explained
 
+FURTHEST = 6
+"""Steps of the search in one direction: a number that runs further away does not belong to the kind's fit."""
+
 GRID = 2 * BLOCK
 """Pieces start on this grid: it is that of JPEG's chroma too."""
 
@@ -242,9 +245,14 @@ class Refit:
         step = self.tuned["step"]
         for name in _numbers(chain.steps[number][1].settings):
             for factor in (1 - step, 1 + step, 1 - step / 4, 1 + step / 4):
-                while True:
+                for _ in range(FURTHEST):
                     kind, fit = chain.steps[number]
-                    settings = replace(fit.settings, **{name: factor * getattr(fit.settings, name)})
+                    value = factor * getattr(fit.settings, name)
+                    if (
+                        factor > 1 and abs(value) > max(self.piece.mask.shape) / 2
+                    ):  # such lengths cost most, and say nothing
+                        break
+                    settings = replace(fit.settings, **{name: value})
                     try:
                         trial = self._made(_exchanged(chain.steps, number, _with_settings(kind, fit, settings)))
                     except ValueError:  # the kind has no such setting, as an even side of a median
