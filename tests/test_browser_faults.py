@@ -7,7 +7,7 @@ from samples import SCENES, context, two_regions
 from llise.output.page import HtmlReport
 
 selenium = pytest.importorskip("selenium", reason="selenium is not installed (extra 'test')")
-from browsing import drawn, one, opened, press, resize, wait_for  # noqa: E402
+from browsing import assert_no_request_left, drawn, one, opened, press, resize, wait_for  # noqa: E402
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 

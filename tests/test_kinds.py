@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from llise import datasets, distortions
 from llise.kinds import jpeg, registry
 from llise.kinds.base import FunctionKind
-from llise.kinds.contrast import table_of
+from llise.kinds.contrast_curves import table_of
 from llise.kinds.grey import mse, quantise
 from llise.kinds.impulse_noise import best_fill
 from llise.kinds.search import Search, draw_copy

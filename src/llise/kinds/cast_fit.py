@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from llise.kinds.color_cast import CHANNELS, ColorCastSettings, Three
 from llise.kinds.curve_fit import Levels, Nearest, nearest_curve
 from llise.kinds.fitting import fit_line
 from llise.kinds.programs import from_light, to_light
+
+CHANNELS = ("red", "green", "blue")
+
+
+Three = tuple[float, float, float]
+ONES, ZEROS = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class ColorCastSettings:
+    """Of red, green and blue: a power of the levels, then a gain (of the light in `light`), then an offset."""
+
+    gains: Three = ONES
+    offsets: Three = ZEROS
+    gammas: Three = ONES
+    light: bool = False
+    rounding: str = "nearest"
+    seed: int = 0
+
+    def words(self) -> dict[str, float]:
+        words: dict[str, float] = {}
+        for setting, values, none in (("gain", self.gains, 1), ("offset", self.offsets, 0), ("gamma", self.gammas, 1)):
+            if any(value != none for value in values):
+                powered = [value ** (1 / 2.4) for value in values] if self.light and setting == "gain" else values
+                words |= {f"{channel}_{setting}": float(value) for channel, value in zip(CHANNELS, powered)}
+        return words
+
 
 LEVELS = np.arange(256.0)
 _LIGHT = to_light(LEVELS.astype(np.uint8))

@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from llise.colours import TO_RGB
 from llise.kinds.base import Draw, Path, drawn
+from llise.kinds.cast_fit import CHANNELS, ONES, ZEROS, ColorCastSettings, Three, find_cast
 from llise.kinds.color_base import ColorKind
 from llise.kinds.fitting import Fit, as_bytes, exact_fit
 from llise.kinds.programs import draw_rounding, draw_seed, finish, from_light, to_light
-
-CHANNELS = ("red", "green", "blue")
-
-
-Three = tuple[float, float, float]
-ONES, ZEROS = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class ColorCastSettings:
-    """Of red, green and blue: a power of the levels, then a gain (of the light in `light`), then an offset."""
-
-    gains: Three = ONES
-    offsets: Three = ZEROS
-    gammas: Three = ONES
-    light: bool = False
-    rounding: str = "nearest"
-    seed: int = 0
-
-    def words(self) -> dict[str, float]:
-        words: dict[str, float] = {}
-        for setting, values, none in (("gain", self.gains, 1), ("offset", self.offsets, 0), ("gamma", self.gammas, 1)):
-            if any(value != none for value in values):
-                powered = [value ** (1 / 2.4) for value in values] if self.light and setting == "gain" else values
-                words |= {f"{channel}_{setting}": float(value) for channel, value in zip(CHANNELS, powered)}
-        return words
 
 
 class ColorCast(ColorKind):
@@ -82,8 +56,6 @@ class ColorCast(ColorKind):
         return finish(cast(image, settings), settings.rounding, settings.seed)
 
     def fit(self, reference: np.ndarray, copy: np.ndarray, mask: np.ndarray, start: object = None) -> Fit | None:
-        from llise.kinds.cast_fit import find_cast  # only here: it needs this module
-
         if reference.ndim == 2 or np.count_nonzero(mask) < 8:
             return None
         settings, intervals = find_cast(as_bytes(reference)[mask], copy[mask])

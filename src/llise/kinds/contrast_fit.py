@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from llise.kinds.contrast import ContrastSettings, table_of
+from llise.kinds.contrast_curves import ContrastSettings, table_of
 from llise.kinds.curve_fit import Levels, Nearest, mean_curve, nearest_curve, nearest_plane, sampled_words
 from llise.kinds.fitting import as_bytes, fit_line
 from llise.kinds.programs import plane_of

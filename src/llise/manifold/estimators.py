@@ -188,32 +188,6 @@ class LLISE(Learner):
         paper = {"n_neighbors": 10, "block_size": 8, "constraint": "sphere", "luminance": 0.0}
         return cls(n_components, **(paper | changes))
 
-    def fit_transform(self, X, y=None):
-        """Learn the manifold and return the coordinates of the images.
-
-        Parameters
-        ----------
-        X : array (n, h, w), (n, h, w, 3) or (n, h*w)
-            Training images, grey or in colour, or their pixels as rows; a memory map is read in portions.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        array (n, b*p)
-            The p coordinates of each of the b blocks, block after block.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from llise import LLISE
-        >>> images = np.random.default_rng(0).random((30, 8, 8))
-        >>> LLISE(2, n_neighbors=3, n_landmarks=12).fit_transform(images).shape
-        (30, 2)
-        """
-        coordinates = super().fit_transform(X)
-        return coordinates if self.landmarks_ is None else self.transform(X)
-
     def embed(self, X, *, return_error=False):
         """Coordinates of new images, block by block.
 
