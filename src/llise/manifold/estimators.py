@@ -183,7 +183,7 @@ class LLISE(Learner):
         --------
         >>> from llise import LLISE
         >>> LLISE.as_in_paper(n_jobs=2)
-        LLISE(constraint='sphere', luminance=0.0, n_jobs=2, n_neighbors=10)
+        LLISE(constraint='sphere', luminance=0.0, n_jobs=2)
         """
         paper = {"n_neighbors": 10, "block_size": 8, "constraint": "sphere", "luminance": 0.0}
         return cls(n_components, **(paper | changes))
