@@ -25,7 +25,7 @@ def made(picture, *steps):
 
 
 def refit_of(picture, copy, kinds, **tuned):
-    piece = cut_piece(picture, copy, np.ones([side // 8 for side in picture.shape[:2]], bool), TUNED["pixels"])
+    piece = cut_piece(picture, copy, np.ones([side // 8 for side in picture.shape[:2]], bool), 24_000)
     return Refit(piece, {**TUNED, **tuned}).of(kinds)
 
 

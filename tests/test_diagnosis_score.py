@@ -83,7 +83,7 @@ def test_the_calibration_never_falls_and_says_confidence_only_where_it_is_tested
     assert (curve >= 0).all() and (curve <= 1).all()
     said = np.interp(probability, curve[:, 0], curve[:, 1]) >= 0.7
     if said.any():
-        assert (~right[said]).mean() <= 0.02
+        assert (~right[said]).mean() <= 0.05
     assert not said[probability < 0.7].any()
 
 

@@ -177,7 +177,7 @@ def interrupted(folder, module, number, *arguments):
 
 
 @pytest.mark.parametrize("module", [
-    "llise.cli", "llise.cli.signals", "click", "click:RuntimeError", "scipy:ImportError", "numpy", "tqdm",
+    "llise.cli", "llise.cli.signals", "click", "click:RuntimeError", "scipy:ImportError", "numpy",
     "llise.output.page", "threading",
 ])  # fmt: skip
 def test_an_interrupt_at_any_import_is_one_line_and_status_130(folder, tmp_path, module):
