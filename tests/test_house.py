@@ -188,7 +188,9 @@ def foreign_private_names(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "llise":
             names = [*node.module.split("."), *(alias.name for alias in node.names)]
             yield from (f"{node.module}: {name}" for name in names if is_private(name))
-        elif isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr != "_replace":  # of named tuples
+        elif (
+            isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in ("_replace", "_asdict")
+        ):  # of named tuples
             owner, homes = ast.unparse(node.value), private_definitions().get(node.attr, set())
             of_another = bool(homes) and module not in homes and owner not in ("self", "cls", "super()")
             if owner in aliases or of_another:

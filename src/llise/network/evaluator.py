@@ -42,7 +42,7 @@ def look(reference: np.ndarray, copy: np.ndarray, using: Model | None = None) ->
     out = [np.zeros((rows, cols, n), np.float32) for n in (len(using.kinds), len(using.sets), w["features.b"].size)]
     differs = (reference != copy).any(-1)
     pad = [(0, -n % BLOCK) for n in differs.shape]
-    changed = np.pad(differs, pad).reshape(rows, BLOCK, cols, BLOCK).any((1, 3))
+    changed = np.asarray(np.pad(differs, pad).reshape(rows, BLOCK, cols, BLOCK).any(axis=(1, 3)))
     for inner, seen in _tiles(*differs.shape):
         block = tuple(slice(s.start // BLOCK, -(-s.stop // BLOCK)) for s in inner)
         if changed[block].any():

@@ -45,7 +45,11 @@ class Rows(Protocol):
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     """Make one entry of the JSON output."""
-    color = {} if diagnosis.color is None else {"color": color_dict(diagnosis.color)}
+    more: dict[str, Any] = {} if diagnosis.color is None else {"color": color_dict(diagnosis.color)}
+    if diagnosis.model is not None:
+        more["model"] = diagnosis.model._asdict()
+    if diagnosis.rounding is not None:
+        more["rounding"] = {"share": float(diagnosis.rounding.share), "largest": int(diagnosis.rounding.largest)}
     return {
         "file": diagnosis.file,
         "verdict": list(diagnosis.verdict),
@@ -59,7 +63,7 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "block_labels": [[diagnosis.labels[code] for code in row] for row in diagnosis.block_labels],
         "is_copy": bool(diagnosis.is_copy),
         "faults": [fault_dict(fault) for fault in diagnosis.faults],
-        **color,
+        **more,
     }
 
 
