@@ -74,7 +74,7 @@ def test_every_kind_that_is_named_has_a_limit_on_a_setting_that_it_estimates():
     }
     for kind in NAMED_KINDS:
         copy = np.clip(get(kind).path(np.uint8(image), rng)(strengths.get(kind, 2.0)), 0, 255)
-        fit = get(kind).estimate(image, np.float32(copy), np.ones(image.shape, bool))
+        fit = get(kind).fit(image, np.float32(copy), np.ones(image.shape, bool))
         assert math.isfinite(LIMITS[kind].value(fit.parameters))
 
 

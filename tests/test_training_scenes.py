@@ -204,7 +204,7 @@ def test_shards_are_written_whole(tmp_path: Path, pictures: list[np.ndarray], mo
     names = draw.names_of_words()
     for out in ("a", "b"):
         (tmp_path / out).mkdir()
-        draw.work(0, store, tmp_path / out, names, 1.0, 7, 32)
+        draw.work(0, store, "all", tmp_path / out, names, 1.0, 7, 32)
     shards = sorted((tmp_path / "a").iterdir())
     assert shards and all(path.name.endswith(".npz") and ".tmp" not in path.name for path in shards)
     with np.load(shards[0]) as one, np.load(tmp_path / "b" / shards[0].name) as other:

@@ -107,7 +107,6 @@ def contents(rows: Iterable[Row], archives: Path) -> Iterator[tuple[Row, bytes]]
 
 def reduced(data: bytes, factor: float) -> Image.Image:
     """Picture without alpha, reduced by a factor, and cut from its middle to the sides of :data:`SIDES`."""
-    Image.MAX_IMAGE_PIXELS = None
     with Image.open(io.BytesIO(data)) as file:
         picture = file.convert("RGBA") if "A" in file.mode or "transparency" in file.info else file.convert("RGB")
     if picture.mode == "RGBA":
@@ -146,6 +145,7 @@ def collect(folder: Path) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
+    Image.MAX_IMAGE_PIXELS = None  # listed files, whose digests are checked
     parser = argparse.ArgumentParser(description="Fetch the pictures of the training and write FOLDER/photos.npz.")
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder

