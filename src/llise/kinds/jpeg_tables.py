@@ -67,11 +67,6 @@ def quality_of(scale: float) -> float:
     return 50 / scale if scale > 1 else 100 - 50 * scale
 
 
-def scale_of(quality: float) -> float:
-    """Return the factor on the standard table that a JPEG quality stands for."""
-    return 50 / quality if quality < 50 else (100 - quality) / 50
-
-
 def quality_table(quality: int, base: np.ndarray = STANDARD_TABLE) -> np.ndarray:
     """Return the table of a quality, rounded as the reference coder does it."""
     percent = 5000 // quality if quality < 50 else 200 - 2 * quality

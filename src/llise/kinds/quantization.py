@@ -45,11 +45,3 @@ class Quantization(Kind):
         from llise.kinds.quantization_fit import fit_quantization  # only here: copies are made without it
 
         return fit_quantization(reference, copy, mask)
-
-
-def _range_means(count: np.ndarray, index: np.ndarray, levels: int) -> np.ndarray:
-    """Table of 256 greys: the rounded mean of the pixels in each range."""
-    greys = np.arange(256)
-    weight = np.bincount(index, count + 1e-9, levels)
-    mean = np.bincount(index, (count + 1e-9) * greys, levels) / np.maximum(weight, 1e-12)
-    return np.rint(mean[index]).astype(np.uint8)

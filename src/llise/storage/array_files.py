@@ -81,11 +81,6 @@ def digest_of(content: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
     return _digest(json.dumps({**content, "digest": None}, sort_keys=True).encode(), arrays)
 
 
-def fingerprint_of(arrays: dict[str, np.ndarray]) -> str:
-    """Return the SHA-256 of all arrays in order of their names."""
-    return _digest(b"", {name: np.ascontiguousarray(values) for name, values in arrays.items()})
-
-
 def _digest(start: bytes, arrays: dict[str, np.ndarray]) -> str:
     digest = hashlib.sha256(start)
     for name in sorted(arrays):
