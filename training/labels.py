@@ -6,10 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from llise.labels import COLOR_KINDS, NAMED_KINDS, UNKNOWN
-
-KINDS = (*NAMED_KINDS, *COLOR_KINDS, UNKNOWN)
-"""Bit k of a label stands for kind k."""
+from llise.labels import NETWORK_KINDS as KINDS
 
 SETS = ((), *((k,) for k in KINDS), *combinations(KINDS[:-1], 2))
 """What a block may be called: nothing, one kind or unknown, two kinds. Three kinds are told by the kinds alone."""

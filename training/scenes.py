@@ -14,17 +14,18 @@ import numpy as np
 from llise.kinds.grey import mse, quantise
 from llise.kinds.registry import get
 from llise.kinds.search import Search
-from llise.labels import COLOR_KINDS, KINDS, NAMED_KINDS, UNKNOWN
+from llise.labels import COLOR_KINDS, KINDS, NAMED_KINDS, NETWORK_KINDS, UNKNOWN
 from training.disguises import disguised
 from training.fields import MASKS, draw_mask, feathered, log_uniform
+from training.labels import IGNORED
 from training.pieces import GREY_SHARE, draw_piece
 from training.unlisted import families, make_unlisted
 
-LABELS = (*NAMED_KINDS, *COLOR_KINDS, UNKNOWN)
+LABELS = NETWORK_KINDS
 """Kind k sets bit k of a block's label."""
 
 BLOCK = 8
-LEFT_OUT = np.uint32(1 << 31)
+LEFT_OUT = np.uint32(1 << IGNORED)
 """Label of blocks that the loss leaves out: padding, and blocks of which a region only touches the rim."""
 
 CONTENT = "content"

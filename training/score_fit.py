@@ -33,6 +33,7 @@ from llise.diagnosis.refit import Refit, cut_piece
 from llise.diagnosis.regions import Likelihood, Model, find_regions, kinds_of
 from llise.diagnosis.scoring import COLUMNS, candidates_of, likeliest
 from llise.labels import UNKNOWN
+from training.labels import IGNORED
 from training.tuned import DEFAULTS
 
 RIDGE = 0.003
@@ -77,7 +78,7 @@ def labelled_regions(
     pictures = grey if grey[0].ndim == grey[1].ndim == 2 else (reference, copy)
     for region in find_regions(look, model.sets, tuned["regions"]):
         inside = labels[region.mask]
-        inside = inside[(inside >> 31) == 0]
+        inside = inside[(inside >> IGNORED) == 0]
         values, counts = np.unique(inside, return_counts=True)
         if not len(inside) or counts.max() < 0.7 * len(inside) or values[counts.argmax()] == 0:
             continue
@@ -227,7 +228,7 @@ def scenes_of(shards: Iterable[Path]) -> Iterator[tuple[np.ndarray, np.ndarray, 
     for shard in shards:
         with np.load(shard) as store:
             for reference, copy, labels in zip(store["ref"], store["cop"], store["lab"]):
-                used = (labels >> 31) == 0
+                used = (labels >> IGNORED) == 0
                 rows, cols = (8 * int(np.flatnonzero(used.any(axis=axis)).max(initial=-1) + 1) for axis in (1, 0))
                 if rows and cols:
                     group = int(reference[::16, ::16].astype(np.int64).sum())

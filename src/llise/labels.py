@@ -21,6 +21,9 @@ MISALIGNMENT = "misalignment"
 UNKNOWN = "unknown"
 """Name of a fault that none of the kinds accounts for."""
 
+NETWORK_KINDS = (*NAMED_KINDS, *COLOR_KINDS, UNKNOWN)
+"""What the network tells apart in a block, in the order of its answers and of the bits of labels."""
+
 LETTERS = dict(zip(LABELS, "OCGLBIJ"))
 """One-letter names of the paper's Table 1."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import numbers
 import threading
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from llise import network
 from llise.colours import stacked, without_colour
 from llise.diagnosis.alignment import AlignedReference, Aligner, misalignment_fault
 from llise.diagnosis.color_measures import ColorMeasures
@@ -34,7 +34,6 @@ FALSE_ALARMS = 0.01
 @cache
 def shipped_model() -> Model:
     """The model that comes with the package."""
-    network = importlib.import_module("llise.network")
     model = network.model()
     look = partial(network.look, using=model)
     return Model(model.name, model.digest, model.tuned, model.sets, look, model.weights.get("background"))

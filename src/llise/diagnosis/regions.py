@@ -16,10 +16,8 @@ import numpy as np
 from scipy import ndimage
 
 from llise.diagnosis.energy import EIGHT, Energy
-from llise.labels import COLOR_KINDS, NAMED_KINDS, UNKNOWN
-
-KINDS = (*NAMED_KINDS, *COLOR_KINDS, UNKNOWN)
-"""Kinds that the network tells apart, in its order."""
+from llise.labels import NETWORK_KINDS as KINDS
+from llise.labels import UNKNOWN
 
 UNKNOWN_BIT = 1 << KINDS.index(UNKNOWN)
 
